@@ -1,0 +1,19 @@
+"""What damastes raises and warns with."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """An argument can not be used; the message names it, the rule, what was seen and the remedy."""
+
+
+class FileFormatError(InputError):
+    """A file can not be read; the message names the file, the place in it, what was expected and what was seen."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed; the message says what to install."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped before its tolerance; the message says what to change."""

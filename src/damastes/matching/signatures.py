@@ -1,0 +1,34 @@
+"""Descriptions of a point that no rotation and no reordering changes, for the linear term of the relaxation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from damastes._arrays import Array, from_numpy, namespace, take_rows
+
+__all__ = ["row_quantiles", "signature_cost"]
+
+_LEVELS = np.concatenate([[0.002, 0.01, 0.03], np.linspace(0.07, 0.93, 14), [0.97, 0.99, 0.998]])
+
+
+def row_quantiles(K: Array) -> Array:
+    """Quantiles of each row of a similarity matrix (n, n), diagonal included: array (n, 20), standardised by column."""
+    xp = namespace(K)
+    n = K.shape[1]
+    position = _LEVELS * (n - 1)
+    low = np.floor(position).astype(np.int64)
+    share = from_numpy(position - low, K)[:, None]
+    ordered = xp.sort(K, axis=1).T
+    quantiles = (1 - share) * take_rows(ordered, low) + share * take_rows(ordered, np.minimum(low + 1, n - 1))
+    quantiles = quantiles - xp.mean(quantiles, axis=1, keepdims=True)
+    spread = xp.sqrt(xp.mean(quantiles * quantiles, axis=1, keepdims=True))
+    return (quantiles / xp.where(spread > 0, spread, xp.ones_like(spread))).T
+
+
+def signature_cost(source: Array, target: Array) -> Array:
+    """Squared distances between two sets of descriptions, of mean 1: array (n, m)."""
+    xp = namespace(source, target)
+    squares = xp.sum(source * source, axis=1)[:, None] + xp.sum(target * target, axis=1)[None, :]
+    cost = xp.maximum(squares - 2 * (source @ target.T), xp.zeros_like(squares))
+    mean = float(xp.mean(cost))
+    return cost / mean if mean > 0 else cost
