@@ -104,7 +104,9 @@ def check_weights(weights: Any, n: int, name: str, like: Array) -> Array:
     if values.shape != (n,):
         raise InputError(f"{name} must hold one weight a point, shape ({n},), got shape {values.shape}")
     if not (np.isfinite(values).all() and (values > 0).all()):
-        raise InputError(f"{name} must hold finite weights above 0, got a smallest of {values.min()}. Drop such points.")
+        raise InputError(
+            f"{name} must hold finite weights above 0, got a smallest of {values.min()}. Drop such points."
+        )
     return from_numpy(values / values.sum(), like)
 
 

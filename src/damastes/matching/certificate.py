@@ -24,9 +24,10 @@ from damastes._arrays import (
 )
 from damastes.matching.frank_wolfe import FrankWolfe
 from damastes.matching.objectives import FactoredDiscrepancy
+from damastes.spectrum import Spectrum
 from damastes.transport import Assignment, Coupler, Sinkhorn, wasserstein
 
-__all__ = ["Certificate", "certify", "rooted", "spectral_offset"]
+__all__ = ["Certificate", "certify", "spectral_offset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +76,23 @@ def certify(
     xp = check_same_kind(X, Y)
     a, b = check_weights(a, X.shape[0], "a", X), check_weights(b, Y.shape[0], "b", Y)
     solver = solver or FrankWolfe(max_iter=200, oracle=Sinkhorn(reg=0.002, tol=1e-2, relative=True))
-    relaxation = solver(FactoredDiscrepancy(rooted(X, a), rooted(Y, b), a=a, b=b), progress=progress)
-    lower_bound = 0.5 * max(relaxation.lower_bound, 0.0) + spectral_offset(X, Y, a, b)
+    spectra = Spectrum.of(X, a), Spectrum.of(Y, b)
+    rooted = [Z @ cast_like(spectrum.power(-0.25), Z) for Z, spectrum in zip((X, Y), spectra, strict=True)]
+    relaxation = solver(FactoredDiscrepancy(*rooted, a=a, b=b), progress=progress)
+    lower_bound = 0.5 * max(relaxation.lower_bound, 0.0) + spectral_offset(*spectra)
     mapped = X @ Q
     value = wasserstein(mapped, Y, coupler=coupler or Assignment(), a=a, b=b).value
     if X.shape[1] > Y.shape[1]:  # what Q drops is part of the padded problem's cost
-        value += float(xp.sum(float64(a)[:, None] * (float64(X) ** 2)) - xp.sum(float64(a)[:, None] * float64(mapped) ** 2))
+        value += float(
+            xp.sum(float64(a)[:, None] * (float64(X) ** 2)) - xp.sum(float64(a)[:, None] * float64(mapped) ** 2)
+        )
     return Certificate(value, lower_bound)
 
 
-def rooted(X: Array, a: Array, power: float = 0.5) -> Array:
-    """X (XᵀD_aX)^((power − 1)/2): the same points with singular values σ^power; directions without variance stay zero."""
-    if power == 1:
-        return X
-    values, vectors = _spectrum(X, a)
-    xp = namespace(values)
-    keep = values > 1e-10 * xp.max(values)
-    factors = xp.where(keep, xp.where(keep, values, xp.ones_like(values)) ** ((power - 1) / 2), xp.zeros_like(values))
-    return X @ cast_like((vectors * factors) @ vectors.T, X)
-
-
-def spectral_offset(X: Array, Y: Array, a: Array, b: Array) -> float:
+def spectral_offset(spectrum_x: Spectrum, spectrum_y: Spectrum) -> float:
     """½ Σ (σ_k(X) − σ_k(Y))², the shorter spectrum padded with zeros."""
-    xp = namespace(X)
-    s, t = (xp.sqrt(xp.maximum(v, xp.zeros_like(v))) for v in (_spectrum(X, a)[0], _spectrum(Y, b)[0]))
+    s, t = spectrum_x.singular_values(), spectrum_y.singular_values()
+    xp = namespace(s)
     s, t = (s, t) if s.shape[0] <= t.shape[0] else (t, s)
     extra = t.shape[0] - s.shape[0]
-    rest, t = t[:extra], t[extra:]  # eigh sorts upwards
-    return 0.5 * float(xp.sum((s - t) ** 2) + xp.sum(rest**2))
-
-
-def _spectrum(X: Array, a: Array) -> tuple[Array, Array]:
-    X64 = float64(X)
-    values, vectors = namespace(X64).linalg.eigh(X64.T @ (float64(a)[:, None] * X64))
-    return values, vectors
+    return 0.5 * float(xp.sum((s - t[extra:]) ** 2) + xp.sum(t[:extra] ** 2))

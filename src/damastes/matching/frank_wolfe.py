@@ -78,7 +78,10 @@ class FrankWolfe:
             coupling = self.oracle(-gradient, a=a, b=b, warm=warm)
             warm = coupling.target_potential
             vertex = objective.state(coupling.rounded(a, b))
-            at_state, at_vertex = 2 * quadratic + linear, 2 * objective.quadratic(state, vertex) + objective.linear(vertex)
+            at_state, at_vertex = (
+                2 * quadratic + linear,
+                2 * objective.quadratic(state, vertex) + objective.linear(vertex),
+            )
             slope = at_vertex - at_state
             if objective.convex:
                 gap = max(-slope if warm is None else at_state - dual_value(gradient, warm, a, b), 0.0)

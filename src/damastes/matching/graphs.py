@@ -93,7 +93,7 @@ def _normalised(K: Array, other: Array, size: int) -> Array:
         off = [v[~np.eye(len(v), dtype=bool)] for v in (values, others)]
         centre = np.mean([o.mean() if o.size else 0.0 for o in off])
         values, others = (v - centre * (1 - np.eye(len(v))) for v in (values, others))
-    scale = np.sqrt(max(np.mean(values**2), np.mean(others**2), 1e-300))
+    scale = max(float(np.mean(values**2)), float(np.mean(others**2)), 1e-300) ** 0.5
     padded = np.zeros((size, size))
     padded[: len(values), : len(values)] = values / scale
     return from_numpy(padded, K)
@@ -109,7 +109,9 @@ def _description_cost(A: Array, B: Array, attributes: tuple[Array, Array] | None
             if values.shape[0] != count:
                 raise InputError(f"attributes of {name} must have one row a node, {count}, got {values.shape[0]}")
         if described[0].shape[1] != described[1].shape[1]:
-            raise InputError("both graphs need the same attributes, got {} and {}".format(*(v.shape[1] for v in described)))
+            raise InputError(
+                "both graphs need the same attributes, got {} and {}".format(*(v.shape[1] for v in described))
+            )
         cost = cost + signature_cost(*(xp.astype(values, A.dtype) for values in described))
     padded = np.zeros((size, size))
     padded[: cost.shape[0], : cost.shape[1]] = to_numpy(cost)

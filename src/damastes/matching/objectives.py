@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from damastes._arrays import Array, cast_like, check_points, check_same_kind, check_weights, float64, namespace
 from damastes.errors import InputError
+from damastes.spectrum import Spectrum
 from damastes.transport import Coupling
 
 __all__ = ["Agreement", "DenseDiscrepancy", "FactoredDiscrepancy", "Objective", "State"]
@@ -67,8 +68,8 @@ class FactoredDiscrepancy:
         self.a, self.b = check_weights(a, X.shape[0], "a", self.X), check_weights(b, Y.shape[0], "b", self.Y)
         self.cost = _check_cost(cost, X.shape[0], Y.shape[0])
         # S = Σ a_i x_i x_iᵀ; with its square root folded in, f is a difference of three sums of squares.
-        self.root_x, self.trace_x = _second_moment_root(self.X, self.a)
-        self.root_y, self.trace_y = _second_moment_root(self.Y, self.b)
+        self.spectra = Spectrum.of(self.X, self.a), Spectrum.of(self.Y, self.b)
+        self.root_x, self.root_y = (spectrum.power(0.5) for spectrum in self.spectra)
         self.X_rooted = self.X @ cast_like(self.root_x, self.X)
         self.Y_rooted = self.Y @ cast_like(self.root_y, self.Y)
         self.inverse_root_a = 1 / xp.sqrt(float64(self.a))[:, None]
@@ -110,7 +111,7 @@ class FactoredDiscrepancy:
 
     def scale(self) -> float:
         """||S_X||² + ||S_Y||²."""
-        return self.trace_x + self.trace_y
+        return sum(float(namespace(spectrum.values).sum(spectrum.values**2)) for spectrum in self.spectra)
 
 
 class DenseDiscrepancy:
@@ -220,17 +221,8 @@ class Agreement:
     def scale(self) -> float:
         """The largest value that ⟨K_X P K_Y, P⟩ could take by its norms."""
         xp = namespace(self.K_X)
-        return float(xp.sqrt(xp.sum(self.K_X**2)) * xp.sqrt(xp.sum(self.K_Y**2))) / max(self.K_X.shape[0], self.K_Y.shape[0]) ** 2
-
-
-def _second_moment_root(X: Array, a: Array) -> tuple[Array, float]:
-    """S^½ and ||S||² for S = Σ a_i x_i x_iᵀ, in float64."""
-    X64 = float64(X)
-    S = X64.T @ (float64(a)[:, None] * X64)
-    xp = namespace(S)
-    values, vectors = xp.linalg.eigh(S)
-    root = (vectors * xp.sqrt(xp.maximum(values, xp.zeros_like(values)))) @ vectors.T
-    return root, float(xp.sum(values**2))
+        size = max(self.K_X.shape[0], self.K_Y.shape[0])
+        return float(xp.sqrt(xp.sum(self.K_X**2)) * xp.sqrt(xp.sum(self.K_Y**2))) / size**2
 
 
 def _check_cost(cost: Array | None, n: int, m: int) -> Array | None:

@@ -19,11 +19,17 @@ class Coupling(Protocol):
     """
 
     @property
-    def error(self) -> float: ...
+    def error(self) -> float:
+        """The summed absolute deviation of the marginals."""
+
     @property
-    def n_iter(self) -> int: ...
+    def n_iter(self) -> int:
+        """Iterations of the solver."""
+
     @property
-    def converged(self) -> bool: ...
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance."""
+
     @property
     def target_potential(self) -> Array | None:
         """Dual variables of the columns, to warm-start the next solve; None when the solver has none to offer."""
@@ -52,7 +58,8 @@ class Coupler(Protocol):
 
     def __call__(
         self, scores: Array, *, a: Array | None = None, b: Array | None = None, warm: Array | None = None
-    ) -> Coupling: ...
+    ) -> Coupling:
+        """Couple the rows and columns of `scores` (n, m)."""
 
 
 @dataclass(frozen=True, slots=True)

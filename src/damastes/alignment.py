@@ -1,0 +1,228 @@
+"""`align(source, target) → Alignment`: frames, a start, solvers, and a map that carries all of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from damastes._arrays import (
+    Array,
+    NumpyArray,
+    Progress,
+    RandomState,
+    as_generator,
+    check_points,
+    check_same_kind,
+    no_progress,
+    take_rows,
+)
+from damastes.errors import InputError
+from damastes.initializers import Initializer
+from damastes.io.maps import save_map
+from damastes.mapping import Map
+from damastes.pairs import Pairs
+from damastes.recipes import Recipe, recipe_named
+from damastes.retrieval import CSLS, Biases, MutualPairs, Neighbours, Retriever, mutual_pairs
+from damastes.solvers import Solver
+from damastes.vectors import Vectors, as_vectors
+
+__all__ = ["Alignment", "align"]
+
+
+def align(
+    source: Vectors | Array,
+    target: Vectors | Array,
+    *,
+    recipe: str | Recipe = "default",
+    initializer: Initializer | None = None,
+    solver: Solver | None = None,
+    refinement: Solver | None = None,
+    pairs: Sequence[Sequence[Any]] | NumpyArray | None = None,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> Alignment:
+    """Align two embedding spaces when nobody knows which point corresponds to which.
+
+    Finds an orthogonal Q and a correspondence P that minimise ||XQ − PY||² (eq. 2 of the paper). Only vectors are looked
+    at, never labels, unless `pairs` asks for it.
+
+    Parameters
+    ----------
+    source, target : `Vectors`, or arrays (n, d_x) and (m, d_y) of one library. Rows of arrays are in no order
+    recipe : "default", "paper", "authors", or a `Recipe`
+    initializer, solver, refinement : replace that part of the recipe
+    pairs : known pairs (source, target) or (source, target, weight), by label or by row; none is the unsupervised case
+    random_state : seed; same seed and thread count, same bits
+    progress : called as progress(stage, done, total, info) while the work goes on; raise from it to stop
+
+    Returns
+    -------
+    Alignment
+
+    Examples
+    --------
+    >>> import damastes, numpy as np
+    >>> cloud = damastes.samples.load("en").matrix[:500]
+    >>> rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((100, 100)))[0]
+    >>> alignment = damastes.align(cloud, cloud @ rotation)
+    >>> bool(abs(alignment.Q - rotation).max() < 1e-2)
+    True
+    """
+    source, target = as_vectors(source, "source"), as_vectors(target, "target")
+    check_same_kind(source.matrix, target.matrix)
+    for vectors, name in ((source, "source"), (target, "target")):
+        check_points(vectors.matrix, name, min_points=2, labels=vectors.labels, nonzero=True)
+    chosen = recipe_named(recipe)
+    chosen = replace(
+        chosen,
+        initializer=initializer or chosen.initializer,
+        solver=solver or chosen.solver,
+        refinement=refinement or chosen.refinement,
+    )
+    rng = as_generator(random_state)
+    report = progress or no_progress
+    clock = _Clock()
+
+    known = _known_pairs(pairs, source, target)
+    frames = [chosen.frame.fit(vectors.matrix) for vectors in (source, target)]
+    # From here on a head of the rows is a fair sample: the frequent points of an ordered cloud, random ones of another.
+    orders = [np.arange(len(v)) if v.ordered else rng.permutation(len(v)) for v in (source, target)]
+    X, Y = (
+        frame(vectors.matrix if vectors.ordered else take_rows(vectors.matrix, order))
+        for frame, vectors, order in zip(frames, (source, target), orders, strict=True)
+    )
+    known = known.renumbered(np.argsort(orders[0]), np.argsort(orders[1]))
+    clock.lap("frame")
+
+    start = chosen.initializer(X, Y, pairs=known, rng=rng, progress=report)
+    history: dict[str, Any] = {"start": dict(start.evidence)}
+    clock.lap("start")
+    Q = start.Q
+    for stage, step in (("solver", chosen.solver), ("refinement", chosen.refinement)):
+        solution = step(X, Y, Q, pairs=known, rng=rng, progress=report)
+        Q, history[stage] = solution.Q, solution.history
+        clock.lap(stage)
+
+    made = {
+        "recipe": repr(chosen),
+        "damastes": version("damastes"),
+        "random_state": random_state if isinstance(random_state, (int, np.integer)) else None,
+        "source": {"name": source.name, "n": len(source), "dimension": source.dimension},
+        "target": {"name": target.name, "n": len(target), "dimension": target.dimension},
+        "n_pairs": len(known),
+    }
+    return Alignment(Map(Q, frames[0], frames[1], made), source, target, history, clock.seconds)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A map, the two clouds it was found on, and how it was found.
+
+    `history` has the start's evidence and one record a step of every solver; `seconds` the time of every stage.
+    """
+
+    map: Map
+    source: Vectors
+    target: Vectors
+    history: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def Q(self) -> Array:
+        """The orthogonal matrix, d_source × d_target, between the framed spaces."""
+        return self.map.Q
+
+    def transform(self, vectors: Array) -> Array:
+        """Map raw source vectors, also unseen ones, to raw target coordinates."""
+        return self.map.transform(vectors)
+
+    def inverse_transform(self, vectors: Array) -> Array:
+        """Map raw target vectors to raw source coordinates."""
+        return self.map.inverse_transform(vectors)
+
+    def embed_source(self, vectors: Array | None = None) -> Array:
+        """Bring raw source vectors (the aligned ones unless given) into the shared frame, where cosines are compared."""
+        return self._embedded()[0] if vectors is None else self.map.embed_source(vectors)
+
+    def embed_target(self, vectors: Array | None = None) -> Array:
+        """Bring raw target vectors (the aligned ones unless given) into the shared frame."""
+        return self._embedded()[1] if vectors is None else self.map.embed_target(vectors)
+
+    def neighbours(
+        self,
+        k: int = 1,
+        *,
+        retriever: Retriever | None = None,
+        queries: NumpyArray | None = None,
+        backward: bool = False,
+    ) -> Neighbours:
+        """Find the k best targets of the queried source rows (all unless given); or, backward, sources of target rows."""
+        retriever = retriever or CSLS()
+        sides = self._embedded()[::-1] if backward else self._embedded()
+        bias = self._biases(retriever, backward)
+        return retriever(*sides, k, queries=queries, biases=bias)
+
+    def translate(self, label: str | int, k: int = 5, *, retriever: Retriever | None = None) -> list[tuple[str, float]]:
+        """Return the k best targets of one source point, by label or row, as (label, score)."""
+        row = self.source.row(label) if isinstance(label, str) else int(label)
+        found = self.neighbours(k, retriever=retriever, queries=np.asarray([row]))
+        return [
+            (self.target.label(int(j)), float(score))
+            for j, score in zip(found.indices[0], found.scores[0], strict=True)
+        ]
+
+    def mutual_pairs(self, *, retriever: Retriever | None = None) -> MutualPairs:
+        """Return the induced lexicon: the pairs of rows that choose each other, with their scores."""
+        return mutual_pairs(*self._embedded(), self._biases(retriever or CSLS(), False))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the map (not the clouds) to a safetensors file, at once or not at all."""
+        save_map(self.map, path)
+
+    def _embedded(self) -> tuple[Array, Array]:
+        if "embedded" not in self._cache:
+            self._cache["embedded"] = (
+                self.map.embed_source(self.source.matrix),
+                self.map.embed_target(self.target.matrix),
+            )
+        embedded: tuple[Array, Array] = self._cache["embedded"]
+        return embedded
+
+    def _biases(self, retriever: Retriever, backward: bool) -> Biases:
+        key = (retriever, backward)
+        if key not in self._cache:
+            X, Y = self._embedded()
+            self._cache[key] = retriever.biases(Y, X) if backward else retriever.biases(X, Y)
+        biases: Biases = self._cache[key]
+        return biases
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
+        self._last = now
+
+
+def _known_pairs(pairs: Sequence[Sequence[Any]] | NumpyArray | None, source: Vectors, target: Vectors) -> Pairs:
+    if pairs is None or len(pairs) == 0:
+        return Pairs.none()
+    if isinstance(pairs[0], str) or len(pairs[0]) not in (2, 3):
+        raise InputError(f"pairs must be (source, target) or (source, target, weight), got {pairs[0]!r}")
+    rows: Any = pairs
+    if isinstance(pairs[0][0], str):
+        rows = [(source.row(pair[0]), target.row(pair[1]), *pair[2:]) for pair in pairs]
+    return Pairs.from_rows(rows, len(source), len(target))

@@ -1,0 +1,8 @@
+"""Where Q starts, one idea a file."""
+
+from damastes.initializers.anchors import Anchors
+from damastes.initializers.convex import Convex
+from damastes.initializers.random import Random
+from damastes.initializers.start import Initializer, Start
+
+__all__ = ["Anchors", "Convex", "Initializer", "Random", "Start"]

@@ -1,0 +1,81 @@
+"""`Map`: an orthogonal Q with the frames between which it maps, usable on vectors that were not there when it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from damastes._arrays import Array, check_points, from_numpy, namespace, to_numpy
+from damastes.errors import InputError
+from damastes.frame import FittedFrame
+
+__all__ = ["Map"]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """source @ Q ≈ target, in the frames of both.
+
+    `made` says how the map was found: recipe, seed, versions, sizes; anything JSON can hold.
+    """
+
+    Q: Array
+    source_frame: FittedFrame
+    target_frame: FittedFrame
+    made: Mapping[str, Any] = field(default_factory=dict)
+
+    def embed_source(self, vectors: Array) -> Array:
+        """Bring raw source vectors (n, d_x) into the shared frame (n, d_y), where cosines are compared."""
+        X = self._check(vectors, self.source_frame)
+        here = self.on(X)
+        return here.source_frame(X) @ here.Q
+
+    def embed_target(self, vectors: Array) -> Array:
+        """Bring raw target vectors (m, d_y) into the shared frame."""
+        Y = self._check(vectors, self.target_frame)
+        return self.on(Y).target_frame(Y)
+
+    def transform(self, vectors: Array) -> Array:
+        """Map raw source vectors, also unseen ones, to raw target coordinates, so that they can be searched among those.
+
+        Lengths are kept up to the ratio of the clouds' mean lengths.
+        """
+        X = self._check(vectors, self.source_frame)
+        here = self.on(X)
+        return here.target_frame.undo(here.source_frame(X) @ here.Q, lengths=_lengths(X) * here._ratio())
+
+    def inverse_transform(self, vectors: Array) -> Array:
+        """Map raw target vectors to raw source coordinates; the inverse of `transform` when the dimensions are equal."""
+        Y = self._check(vectors, self.target_frame)
+        here = self.on(Y)
+        return here.source_frame.undo(here.target_frame(Y) @ here.Q.T, lengths=_lengths(Y) / here._ratio())
+
+    def on(self, like: Array) -> Map:
+        """The same map in the array library, dtype and device of `like`."""
+        if namespace(self.Q) is namespace(like) and self.Q.dtype == like.dtype and self.Q.device == like.device:
+            return self
+        frames = [
+            FittedFrame(_moved(f.centre, like), f.length, _moved(f.stretch, like), _moved(f.unstretch, like))
+            for f in (self.source_frame, self.target_frame)
+        ]
+        return Map(_moved(self.Q, like), frames[0], frames[1], self.made)
+
+    def _ratio(self) -> float:
+        return self.target_frame.length / self.source_frame.length
+
+    @staticmethod
+    def _check(vectors: Array, frame: FittedFrame) -> Array:
+        X = check_points(vectors, "vectors")
+        if X.shape[1] != frame.dimension:
+            raise InputError(f"vectors must have {frame.dimension} coordinates for this map, got {X.shape[1]}")
+        return X
+
+
+def _lengths(X: Array) -> Array:
+    xp = namespace(X)
+    return xp.sqrt(xp.sum(X * X, axis=1))
+
+
+def _moved(array: Array | None, like: Array) -> Array | None:
+    return None if array is None else from_numpy(to_numpy(array), like)

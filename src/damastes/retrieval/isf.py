@@ -1,0 +1,46 @@
+"""Inverted softmax (Smith et al., 2017): exp(β cos(x, y)) / Σ_x' exp(β cos(x', y))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from damastes._arrays import Array, NumpyArray, namespace
+from damastes.errors import InputError
+from damastes.retrieval.search import Biases, Neighbours, search, unit_pair
+from damastes.retrieval.topk import row_blocks
+
+__all__ = ["ISF"]
+
+
+@dataclass(frozen=True, slots=True)
+class ISF:
+    """Choose the target for which the query is the likeliest of all source points. β should grow with their number."""
+
+    beta: float = 25.0
+
+    def __call__(
+        self,
+        source: Array,
+        target: Array,
+        k: int = 1,
+        *,
+        queries: NumpyArray | None = None,
+        biases: Biases | None = None,
+    ) -> Neighbours:
+        """Return the k best targets of the queried source rows; scores are the shares of the softmax, in [0, 1]."""
+        found = search(source, target, k, queries, biases or self.biases(source, target))
+        return Neighbours(found.indices, np.exp(found.scores))
+
+    def biases(self, source: Array, target: Array) -> Biases:
+        """log Σ_x' exp(β cos(x', y)) for every target, over all source points."""
+        if not self.beta > 0:
+            raise InputError(f"ISF needs beta above 0, got {self.beta}")
+        source, target = unit_pair(source, target)
+        xp = namespace(source)
+        total: Array = 0.0
+        for block in row_blocks(source.shape[0], target.shape[0]):
+            # Cosines are at most 1, so the shifted exponents never overflow.
+            total = total + xp.sum(xp.exp(self.beta * (source[block, :] @ target.T - 1)), axis=0)
+        return Biases(self.beta, 0.0, xp.log(total) + self.beta)

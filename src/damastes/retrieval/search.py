@@ -1,0 +1,134 @@
+"""The blocked search that all retrieval criteria share: who is nearest, and whose choice is mutual.
+
+Every criterion of the paper scores a pair as `scale · cos(x, y) − row_bias(x) − column_bias(y)`; what differs is the biases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from damastes._arrays import Array, NumpyArray, check_points, check_same_kind, namespace, take_rows, to_numpy, unit_rows
+from damastes.errors import InputError
+from damastes.retrieval.topk import row_blocks, top_k
+
+__all__ = ["Biases", "MutualPairs", "Neighbours", "Retriever", "mutual_pairs", "search", "unit_pair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The k best targets of each queried source point, best first: `indices` and `scores` of shape (q, k)."""
+
+    indices: NumpyArray
+    scores: NumpyArray
+
+
+@dataclass(frozen=True, slots=True)
+class MutualPairs:
+    """Pairs that choose each other: `source[i]` and `target[i]`, with their scores."""
+
+    source: NumpyArray
+    target: NumpyArray
+    scores: NumpyArray
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Biases:
+    """What a criterion subtracts: `scale · cos − rows[i] − columns[j]`, with arrays (n,) and (m,) or 0."""
+
+    scale: float
+    rows: Array | float
+    columns: Array | float
+
+
+class Retriever(Protocol):
+    """Finds the k best targets of source points in a common space.
+
+    Biases depend on all points of both sides and on nothing that is asked, so whoever asks often computes them once.
+    """
+
+    def biases(self, source: Array, target: Array) -> Biases:
+        """Compute the biases, over all points of both sides."""
+
+    def __call__(
+        self,
+        source: Array,
+        target: Array,
+        k: int = 1,
+        *,
+        queries: NumpyArray | None = None,
+        biases: Biases | None = None,
+    ) -> Neighbours:
+        """Return the k best targets of the queried source rows (all unless given)."""
+
+
+def search(source: Array, target: Array, k: int, queries: NumpyArray | None, bias: Biases) -> Neighbours:
+    """Answer the queried source rows (all unless given) under the biases; blocked, so never an n×m array."""
+    X, Y = unit_pair(source, target)
+    xp = namespace(X)
+    if not k >= 1:
+        raise InputError(f"k must be at least 1, got {k}")
+    k = min(k, Y.shape[0])
+    rows = np.arange(X.shape[0]) if queries is None else _check_queries(queries, X.shape[0])
+    indices = np.empty((len(rows), k), dtype=np.int64)
+    scores = np.empty((len(rows), k), dtype=np.float64 if Y.dtype == xp.float64 else np.float32)
+    for block in row_blocks(len(rows), Y.shape[0]):
+        values = (bias.scale * take_rows(X, rows[block])) @ Y.T
+        if not isinstance(bias.columns, float):
+            values -= bias.columns[None, :]
+        best, columns = top_k(values, k)
+        scores[block], indices[block] = to_numpy(best), to_numpy(columns)
+    if not isinstance(bias.rows, float):
+        scores -= to_numpy(bias.rows)[rows, None]
+    return Neighbours(indices, scores)
+
+
+def mutual_pairs(source: Array, target: Array, bias: Biases) -> MutualPairs:
+    """Find the pairs (i, j) such that j is i's best target and i is j's best source under the biases; blocked."""
+    X, Y = unit_pair(source, target)
+    xp = namespace(X)
+    n, m = X.shape[0], Y.shape[0]
+    forward, forward_score = np.empty(n, dtype=np.int64), np.empty(n)
+    backward, backward_score = np.zeros(m, dtype=np.int64), np.full(m, -np.inf)
+    for block in row_blocks(n, m):
+        values = (bias.scale * X[block, :]) @ Y.T
+        if not isinstance(bias.columns, float):
+            values -= bias.columns[None, :]
+        if not isinstance(bias.rows, float):
+            values -= bias.rows[block][:, None]
+        best, columns = top_k(values, 1)
+        forward[block], forward_score[block] = to_numpy(columns)[:, 0], to_numpy(best)[:, 0]
+        # Two passes along the columns, but both along contiguous memory; NumPy's argmax(axis=0) is not.
+        highest = to_numpy(xp.max(values, axis=0))
+        better = np.flatnonzero(highest > backward_score)
+        backward_score[better] = highest[better]
+        # Only a row that chose column j can be in a mutual pair with it, so only such rows need to be known.
+        chosen = forward[block]
+        reached = forward_score[block] >= backward_score[chosen].astype(forward_score.dtype)
+        backward[better] = -1
+        backward[chosen[reached]] = np.flatnonzero(reached) + block.start
+    rows = np.flatnonzero(backward[forward] == np.arange(n))
+    return MutualPairs(rows, forward[rows], forward_score[rows])
+
+
+def unit_pair(source: Array, target: Array) -> tuple[Array, Array]:
+    """Check two clouds of one space and scale their rows to unit length."""
+    X, Y = check_points(source, "source"), check_points(target, "target")
+    check_same_kind(X, Y)
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(
+            f"source and target must be in one space, got dimensions {X.shape[1]} and {Y.shape[1]}. Map first."
+        )
+    return unit_rows(X), unit_rows(Y)
+
+
+def _check_queries(queries: NumpyArray, n: int) -> NumpyArray:
+    rows = np.asarray(queries)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and (rows.min() < 0 or rows.max() >= n)):
+        raise InputError(f"queries must be row numbers of source, 0 to {n - 1}")
+    return rows

@@ -1,0 +1,55 @@
+"""Refinement: mutual CSLS neighbours ↔ Procrustes (section 4 of the paper, after Conneau et al., 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from damastes._arrays import Array, Progress, no_progress, take_rows
+from damastes.pairs import Pairs
+from damastes.procrustes import polar
+from damastes.retrieval import CSLS, Retriever, mutual_pairs
+from damastes.solvers.solution import Solution, with_known
+
+__all__ = ["Refinement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """Collect the pairs that choose each other under Q, solve Procrustes on them, repeat.
+
+    Parameters
+    ----------
+    n_epochs : number of rounds
+    limit : collect among the first so many points of each cloud
+    retriever : who chooses whom
+    """
+
+    n_epochs: int = 5
+    limit: int = 15_000
+    retriever: Retriever = CSLS()
+
+    def __call__(
+        self,
+        X: Array,
+        Y: Array,
+        Q: Array,
+        *,
+        pairs: Pairs,
+        rng: np.random.Generator,
+        progress: Progress = no_progress,
+    ) -> Solution:
+        """Improve Q; `rng` is not used. The history has the number of mutual pairs and their mean score."""
+        head_x, head_y = X[: self.limit, :], Y[: self.limit, :]
+        history: list[dict[str, float]] = []
+        for epoch in range(self.n_epochs):
+            mapped = head_x @ Q
+            found = mutual_pairs(mapped, head_y, self.retriever.biases(mapped, head_y))
+            history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
+            progress("refinement", epoch + 1, self.n_epochs, history[-1])
+            if len(found) == 0:
+                break
+            M = take_rows(head_x, found.source).T @ take_rows(head_y, found.target) / len(found)
+            Q = polar(with_known(M, X, Y, pairs))
+        return Solution(Q, history)
