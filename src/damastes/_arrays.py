@@ -36,12 +36,15 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     raise InputError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
 
 
-def check_points(value: Any, name: str, *, min_points: int = 1, labels: Any = None, nonzero: bool = False) -> Array:
+def check_points(
+    value: Any, name: str, *, min_points: int = 1, labels: Any = None, nonzero: bool = False, finite: bool = True
+) -> Array:
     """Return `value` as a finite floating 2-D array with a point a row, or say what is wrong with it.
 
-    float32 and float64 stay as they are; half precision, integers and booleans become float32.
+    float32 and float64 stay as they are; half precision, integers and booleans become float32. `finite=False` leaves the
+    pass over all entries to a caller who makes one anyway.
     """
-    points = value if is_array_api_obj(value) else _from_sequence(value, name)
+    points = value if is_array_api_obj(value) and not is_numpy_array(value) else _from_sequence(value, name)
     xp = namespace(points)
     if points.ndim != 2:
         raise InputError(
@@ -59,7 +62,8 @@ def check_points(value: Any, name: str, *, min_points: int = 1, labels: Any = No
         points = xp.astype(points, xp.float32)
     if is_numpy_array(points):
         points = np.ascontiguousarray(points)
-    _check_rows(xp.all(xp.isfinite(points), axis=1), name, labels, "finite numbers", "has nan or infinity")
+    if finite:
+        _check_rows(xp.all(xp.isfinite(points), axis=1), name, labels, "finite numbers", "has nan or infinity")
     if nonzero:
         _check_rows(xp.any(points != 0, axis=1), name, labels, "vectors with a direction", "is all zeros")
     return points
@@ -68,7 +72,7 @@ def check_points(value: Any, name: str, *, min_points: int = 1, labels: Any = No
 def _from_sequence(value: Any, name: str) -> NumpyArray:
     try:
         points = np.asarray(value)
-        if points.dtype.kind not in "fiub":
+        if points.dtype.kind not in "fiubc":
             raise TypeError
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a 2-D array of numbers, got {type(value).__name__}") from None
@@ -93,6 +97,14 @@ def check_same_kind(source: Array, target: Array) -> Any:
             f"source and target must be arrays of one library, got {type(source).__module__} and "
             f"{type(target).__module__}. Convert one of them."
         ) from None
+
+
+def check_pair(source: Any, target: Any, names: tuple[str, str] = ("source", "target")) -> tuple[Array, Array]:
+    """Return two clouds as `check_points` does, of one library and in the wider of their precisions."""
+    X, Y = (check_points(value, name) for value, name in zip((source, target), names, strict=True))
+    xp = check_same_kind(X, Y)
+    dtype = xp.result_type(X, Y)
+    return xp.astype(X, dtype, copy=False), xp.astype(Y, dtype, copy=False)
 
 
 def check_weights(weights: Any, n: int, name: str, like: Array) -> Array:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from damastes._arrays import Array, cast_like, check_weights, float64, namespace, unit_rows
+from damastes._arrays import Array, cast_like, check_points, check_weights, float64, namespace, unit_rows
 from damastes.errors import InputError
 from damastes.spectrum import Spectrum
 
@@ -42,6 +42,7 @@ class Frame:
         """Learn the mean and the spectrum of a cloud (n, d)."""
         if not 0 < self.power <= 1:
             raise InputError(f"power must be above 0 and at most 1, got {self.power}")
+        points = check_points(points, "points")
         xp = namespace(points)
         # Means and d×d sums over many points are taken in float64.
         norms = xp.sqrt(xp.sum(float64(points) ** 2, axis=1))
@@ -77,8 +78,16 @@ class FittedFrame:
         """The number of coordinates."""
         return int(self.centre.shape[0])
 
+    def check(self, vectors: Array) -> Array:
+        """Return vectors that this frame could be applied to, or say what is wrong with them."""
+        vectors = check_points(vectors, "vectors")
+        if vectors.shape[1] != self.dimension:
+            raise InputError(f"vectors must have {self.dimension} coordinates, got {vectors.shape[1]}")
+        return vectors
+
     def __call__(self, points: Array) -> Array:
         """Return the framed vectors, of unit length."""
+        points = self.check(points)
         framed = unit_rows(unit_rows(points) - self.centre[None, :])
         return framed if self.stretch is None else unit_rows(framed @ self.stretch)
 
@@ -87,6 +96,7 @@ class FittedFrame:
 
         For a unit vector u of the frame, the raw direction is the unit vector w = c + s u with s ≥ 0.
         """
+        framed = self.check(framed)
         xp = namespace(framed)
         u = unit_rows(framed if self.unstretch is None else framed @ self.unstretch)
         along = (u @ self.centre)[:, None]

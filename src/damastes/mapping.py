@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from damastes._arrays import Array, check_points, from_numpy, namespace, to_numpy
-from damastes.errors import InputError
+from damastes._arrays import Array, from_numpy, namespace, to_numpy
 from damastes.frame import FittedFrame
 
 __all__ = ["Map"]
@@ -27,13 +26,13 @@ class Map:
 
     def embed_source(self, vectors: Array) -> Array:
         """Bring raw source vectors (n, d_x) into the shared frame (n, d_y), where cosines are compared."""
-        X = self._check(vectors, self.source_frame)
+        X = self.source_frame.check(vectors)
         here = self.on(X)
         return here.source_frame(X) @ here.Q
 
     def embed_target(self, vectors: Array) -> Array:
         """Bring raw target vectors (m, d_y) into the shared frame."""
-        Y = self._check(vectors, self.target_frame)
+        Y = self.target_frame.check(vectors)
         return self.on(Y).target_frame(Y)
 
     def transform(self, vectors: Array) -> Array:
@@ -41,13 +40,13 @@ class Map:
 
         Lengths are kept up to the ratio of the clouds' mean lengths.
         """
-        X = self._check(vectors, self.source_frame)
+        X = self.source_frame.check(vectors)
         here = self.on(X)
         return here.target_frame.undo(here.source_frame(X) @ here.Q, lengths=_lengths(X) * here._ratio())
 
     def inverse_transform(self, vectors: Array) -> Array:
         """Map raw target vectors to raw source coordinates; the inverse of `transform` when the dimensions are equal."""
-        Y = self._check(vectors, self.target_frame)
+        Y = self.target_frame.check(vectors)
         here = self.on(Y)
         return here.source_frame.undo(here.target_frame(Y) @ here.Q.T, lengths=_lengths(Y) / here._ratio())
 
@@ -63,13 +62,6 @@ class Map:
 
     def _ratio(self) -> float:
         return self.target_frame.length / self.source_frame.length
-
-    @staticmethod
-    def _check(vectors: Array, frame: FittedFrame) -> Array:
-        X = check_points(vectors, "vectors")
-        if X.shape[1] != frame.dimension:
-            raise InputError(f"vectors must have {frame.dimension} coordinates for this map, got {X.shape[1]}")
-        return X
 
 
 def _lengths(X: Array) -> Array:

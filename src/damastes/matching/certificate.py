@@ -11,17 +11,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from array_api_compat import device
+
 from damastes._arrays import (
     Array,
     Progress,
     cast_like,
+    check_pair,
     check_points,
-    check_same_kind,
     check_weights,
     float64,
+    from_numpy,
     namespace,
     no_progress,
+    to_numpy,
 )
+from damastes.errors import InputError
 from damastes.matching.frank_wolfe import FrankWolfe
 from damastes.matching.objectives import FactoredDiscrepancy
 from damastes.spectrum import Spectrum
@@ -72,8 +77,9 @@ def certify(
 
     For d_x > d_y the target is padded with zeros, as everywhere in damastes.
     """
-    X, Y = check_points(X, "X"), check_points(Y, "Y")
-    xp = check_same_kind(X, Y)
+    X, Y = check_pair(X, Y, ("X", "Y"))
+    xp = namespace(X)
+    Q = _check_orthogonal(Q, X, Y)
     a, b = check_weights(a, X.shape[0], "a", X), check_weights(b, Y.shape[0], "b", Y)
     solver = solver or FrankWolfe(max_iter=200, oracle=Sinkhorn(reg=0.002, tol=1e-2, relative=True))
     spectra = Spectrum.of(X, a), Spectrum.of(Y, b)
@@ -87,6 +93,20 @@ def certify(
             xp.sum(float64(a)[:, None] * (float64(X) ** 2)) - xp.sum(float64(a)[:, None] * float64(mapped) ** 2)
         )
     return Certificate(value, lower_bound)
+
+
+def _check_orthogonal(Q: Array, X: Array, Y: Array) -> Array:
+    Q = check_points(Q, "Q")
+    shape = (X.shape[1], Y.shape[1])
+    if tuple(Q.shape) != shape:
+        raise InputError(f"Q must be of shape {shape}, a row for each coordinate of X, got {tuple(Q.shape)}")
+    Q = from_numpy(to_numpy(Q), X)
+    xp = namespace(Q)
+    gram = Q.T @ Q if shape[0] >= shape[1] else Q @ Q.T
+    deviation = float(xp.max(xp.abs(gram - xp.eye(min(shape), dtype=Q.dtype, device=device(Q)))))
+    if deviation > 1e-3:  # the bound says nothing about maps that shrink
+        raise InputError(f"Q must be orthogonal, QᵀQ is off by {deviation:.2g}. Project it with procrustes.polar.")
+    return Q
 
 
 def spectral_offset(spectrum_x: Spectrum, spectrum_y: Spectrum) -> float:

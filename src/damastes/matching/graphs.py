@@ -10,7 +10,7 @@ import numpy as np
 from damastes._arrays import Array, NumpyArray, Progress, check_points, from_numpy, namespace, no_progress, to_numpy
 from damastes.errors import InputError
 from damastes.matching.frank_wolfe import FrankWolfe, Relaxation
-from damastes.matching.objectives import Agreement, DenseDiscrepancy
+from damastes.matching.objectives import Agreement, DenseDiscrepancy, check_kernels
 from damastes.matching.signatures import row_quantiles, signature_cost
 from damastes.transport import Assignment
 
@@ -66,18 +66,20 @@ def match_graphs(
     >>> match_graphs(path[np.ix_(order, order)], path).target
     array([2, 0, 3, 1])
     """
-    A, B = check_points(A, "A"), check_points(B, "B")
+    A, B = check_kernels(A, B, ("A", "B"))
+    if not mu >= 0:
+        raise InputError(f"mu must be 0 or more, got {mu}")
     n, m = A.shape[0], B.shape[0]
     pairs = _check_seeds(seeds, n, m)
     size = max(n, m)
     K_X, K_Y = (_normalised(K, other, size) for K, other in ((A, B), (B, A)))
     cost = mu * _description_cost(A, B, attributes, size)
-    # A seed costs more to break than all the rest could gain.
-    forced = 4.0 + 4 * float(namespace(cost).max(cost))
-    cost = _force(cost, pairs, forced)
+    # A seed costs more to break than all the rest could gain: pairs have mass 1/size, and between two permutations the
+    # gradients of both objectives differ by at most 16 for matrices of second moment 1.
+    cost = _force(cost, pairs, size * (16 + float(namespace(cost).max(cost))))
 
     loop = FrankWolfe(max_iter=max_iter, oracle=Assignment(), tol=1e-9)
-    relaxation = loop(DenseDiscrepancy(K_X, K_Y, cost=cost), progress=progress)
+    relaxation = loop(DenseDiscrepancy(K_X, K_Y, cost=cost), start=(_seeded(pairs, K_X),), progress=progress)
     agreement = Agreement(K_X, K_Y, cost=cost)
     improved = loop(agreement, start=agreement.state_of(relaxation.state[0]), progress=progress)
     candidates = [_project(P, n, m) for P in (relaxation.state[0], improved.state[0])]
@@ -104,6 +106,8 @@ def _description_cost(A: Array, B: Array, attributes: tuple[Array, Array] | None
     signatures = [xp.concat([row_quantiles(K), row_quantiles(K @ K), row_quantiles(K @ K @ K)], axis=1) for K in (A, B)]
     cost = signature_cost(*signatures)
     if attributes is not None:
+        if len(attributes) != 2:
+            raise InputError(f"attributes must be two arrays, one for each graph, got {len(attributes)}")
         described = [check_points(values, f"attributes[{k}]") for k, values in enumerate(attributes)]
         for values, count, name in zip(described, cost.shape, ("A", "B"), strict=True):
             if values.shape[0] != count:
@@ -112,7 +116,7 @@ def _description_cost(A: Array, B: Array, attributes: tuple[Array, Array] | None
             raise InputError(
                 "both graphs need the same attributes, got {} and {}".format(*(v.shape[1] for v in described))
             )
-        cost = cost + signature_cost(*(xp.astype(values, A.dtype) for values in described))
+        cost = cost + signature_cost(*(from_numpy(to_numpy(values), A) for values in described))
     padded = np.zeros((size, size))
     padded[: cost.shape[0], : cost.shape[1]] = to_numpy(cost)
     return from_numpy(padded, A)
@@ -135,6 +139,16 @@ def _force(cost: Array, pairs: NumpyArray, amount: float) -> Array:
     values[:, pairs[:, 1]] = amount
     values[pairs[:, 0], pairs[:, 1]] = 0
     return from_numpy(values, cost)
+
+
+def _seeded(pairs: NumpyArray, like: Array) -> Array:
+    """The coupling that knows the seeds and nothing else: all steps from here keep them."""
+    size = like.shape[0]
+    free = [np.setdiff1d(np.arange(size), column) for column in pairs.T]
+    P = np.zeros((size, size))
+    P[pairs[:, 0], pairs[:, 1]] = 1 / size
+    P[np.ix_(*free)] = 1 / (size * max(len(free[0]), 1))
+    return from_numpy(P, like)
 
 
 def _project(P: Array, n: int, m: int) -> NumpyArray:

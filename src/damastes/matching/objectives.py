@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
-from damastes._arrays import Array, cast_like, check_points, check_same_kind, check_weights, float64, namespace
+from array_api_compat import device
+
+from damastes._arrays import (
+    Array,
+    cast_like,
+    check_pair,
+    check_points,
+    check_weights,
+    float64,
+    from_numpy,
+    namespace,
+    to_numpy,
+)
 from damastes.errors import InputError
 from damastes.spectrum import Spectrum
 from damastes.transport import Coupling
@@ -63,10 +75,10 @@ class FactoredDiscrepancy:
     def __init__(
         self, X: Array, Y: Array, *, a: Array | None = None, b: Array | None = None, cost: Array | None = None
     ) -> None:
-        self.X, self.Y = check_points(X, "X"), check_points(Y, "Y")
-        xp = check_same_kind(self.X, self.Y)
-        self.a, self.b = check_weights(a, X.shape[0], "a", self.X), check_weights(b, Y.shape[0], "b", self.Y)
-        self.cost = _check_cost(cost, X.shape[0], Y.shape[0])
+        self.X, self.Y = X, Y = check_pair(X, Y, ("X", "Y"))
+        xp = namespace(X)
+        self.a, self.b = check_weights(a, X.shape[0], "a", X), check_weights(b, Y.shape[0], "b", Y)
+        self.cost = _check_cost(cost, X, Y)
         # S = Σ a_i x_i x_iᵀ; with its square root folded in, f is a difference of three sums of squares.
         self.spectra = Spectrum.of(self.X, self.a), Spectrum.of(self.Y, self.b)
         self.root_x, self.root_y = (spectrum.power(0.5) for spectrum in self.spectra)
@@ -78,17 +90,19 @@ class FactoredDiscrepancy:
     def uniform(self) -> State:
         """The state of a bᵀ."""
         x, y = float64(self.a @ self.X)[None, :], float64(self.b @ self.Y)[None, :]
-        xp = namespace(x)
-        cost = xp.asarray(0.0 if self.cost is None else float(self.a @ self.cost @ self.b), dtype=xp.float64)
+        cost = self._scalar(0.0 if self.cost is None else float(self.a @ self.cost @ self.b))
         return (x @ self.root_x / self.inverse_root_b, y @ self.root_y / self.inverse_root_a, x.T @ y, cost)
 
     def state(self, coupling: Coupling) -> State:
         """(D_b^-½ PᵀX S_X^½, D_a^-½ PY S_Y^½, XᵀPY, ⟨C, P⟩), in float64 because f cancels."""
         A, B = float64(coupling.to_target(self.X)), float64(coupling.to_source(self.Y))
-        xp = namespace(A)
-        cost = xp.asarray(0.0 if self.cost is None else coupling.inner(self.cost), dtype=xp.float64)
+        cost = self._scalar(0.0 if self.cost is None else coupling.inner(self.cost))
         M = float64(self.X).T @ B
         return (self.inverse_root_b * (A @ self.root_x), self.inverse_root_a * (B @ self.root_y), M, cost)
+
+    def _scalar(self, value: float) -> Array:
+        xp = namespace(self.X)
+        return xp.asarray(value, dtype=xp.float64, device=device(self.X))
 
     def quadratic(self, s: State, t: State) -> float:
         """⟨P_s, H P_t⟩."""
@@ -131,10 +145,9 @@ class DenseDiscrepancy:
     def __init__(
         self, K_X: Array, K_Y: Array, *, a: Array | None = None, b: Array | None = None, cost: Array | None = None
     ) -> None:
-        self.K_X, self.K_Y = _check_symmetric(K_X, "K_X"), _check_symmetric(K_Y, "K_Y")
-        check_same_kind(self.K_X, self.K_Y)
-        self.a, self.b = check_weights(a, K_X.shape[0], "a", self.K_X), check_weights(b, K_Y.shape[0], "b", self.K_Y)
-        self.cost = _check_cost(cost, K_X.shape[0], K_Y.shape[0])
+        self.K_X, self.K_Y = K_X, K_Y = check_kernels(K_X, K_Y, ("K_X", "K_Y"))
+        self.a, self.b = check_weights(a, K_X.shape[0], "a", K_X), check_weights(b, K_Y.shape[0], "b", K_Y)
+        self.cost = _check_cost(cost, K_X, K_Y)
         self.square_x = self.K_X @ (self.a[:, None] * self.K_X)
         self.square_y = self.K_Y @ (self.b[:, None] * self.K_Y)
 
@@ -189,10 +202,9 @@ class Agreement:
     def __init__(
         self, K_X: Array, K_Y: Array, *, a: Array | None = None, b: Array | None = None, cost: Array | None = None
     ) -> None:
-        self.K_X, self.K_Y = _check_symmetric(K_X, "K_X"), _check_symmetric(K_Y, "K_Y")
-        check_same_kind(self.K_X, self.K_Y)
-        self.a, self.b = check_weights(a, K_X.shape[0], "a", self.K_X), check_weights(b, K_Y.shape[0], "b", self.K_Y)
-        self.cost = _check_cost(cost, K_X.shape[0], K_Y.shape[0])
+        self.K_X, self.K_Y = K_X, K_Y = check_kernels(K_X, K_Y, ("K_X", "K_Y"))
+        self.a, self.b = check_weights(a, K_X.shape[0], "a", K_X), check_weights(b, K_Y.shape[0], "b", K_Y)
+        self.cost = _check_cost(cost, K_X, K_Y)
 
     def uniform(self) -> State:
         """The state of a bᵀ."""
@@ -222,23 +234,27 @@ class Agreement:
         """The largest value that ⟨K_X P K_Y, P⟩ could take by its norms."""
         xp = namespace(self.K_X)
         size = max(self.K_X.shape[0], self.K_Y.shape[0])
-        return float(xp.sqrt(xp.sum(self.K_X**2)) * xp.sqrt(xp.sum(self.K_Y**2))) / size**2
+        return float(xp.sqrt(xp.sum(self.K_X**2)) * xp.sqrt(xp.sum(self.K_Y**2)) / size**2)
 
 
-def _check_cost(cost: Array | None, n: int, m: int) -> Array | None:
+def _check_cost(cost: Array | None, X: Array, Y: Array) -> Array | None:
+    """Return the linear term in the library and precision of the points, as weights are."""
     if cost is None:
         return None
     cost = check_points(cost, "cost")
+    n, m = X.shape[0], Y.shape[0]
     if cost.shape != (n, m):
         raise InputError(f"cost must be of shape ({n}, {m}), one row a source point, got {tuple(cost.shape)}")
-    return cost
+    return from_numpy(to_numpy(cost), X)
 
 
-def _check_symmetric(K: Array, name: str) -> Array:
-    K = check_points(K, name)
-    xp = namespace(K)
-    if K.shape[0] != K.shape[1]:
-        raise InputError(f"{name} must be square, got shape {tuple(K.shape)}")
-    if float(xp.max(xp.abs(K - K.T))) > 1e-4 * max(float(xp.max(xp.abs(K))), 1e-30):
-        raise InputError(f"{name} must be symmetric. For a directed graph pass ({name} + {name}.T) / 2.")
-    return K
+def check_kernels(K_X: Array, K_Y: Array, names: tuple[str, str]) -> tuple[Array, Array]:
+    """Return two symmetric matrices of one library and precision, or say what is wrong with them."""
+    kernels = check_pair(K_X, K_Y, names)
+    xp = namespace(*kernels)
+    for K, name in zip(kernels, names, strict=True):
+        if K.shape[0] != K.shape[1]:
+            raise InputError(f"{name} must be square, got shape {tuple(K.shape)}")
+        if float(xp.max(xp.abs(K - K.T))) > 1e-4 * max(float(xp.max(xp.abs(K))), 1e-30):
+            raise InputError(f"{name} must be symmetric. For a directed graph pass ({name} + {name}.T) / 2.")
+    return kernels

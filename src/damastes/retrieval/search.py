@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from damastes._arrays import Array, NumpyArray, check_points, check_same_kind, namespace, take_rows, to_numpy, unit_rows
+from damastes._arrays import Array, NumpyArray, check_pair, namespace, take_rows, to_numpy, unit_rows
 from damastes.errors import InputError
 from damastes.retrieval.topk import row_blocks, top_k
 
@@ -79,11 +79,11 @@ def search(source: Array, target: Array, k: int, queries: NumpyArray | None, bia
     scores = np.empty((len(rows), k), dtype=np.float64 if Y.dtype == xp.float64 else np.float32)
     for block in row_blocks(len(rows), Y.shape[0]):
         values = (bias.scale * take_rows(X, rows[block])) @ Y.T
-        if not isinstance(bias.columns, float):
+        if not isinstance(bias.columns, int | float):
             values -= bias.columns[None, :]
         best, columns = top_k(values, k)
         scores[block], indices[block] = to_numpy(best), to_numpy(columns)
-    if not isinstance(bias.rows, float):
+    if not isinstance(bias.rows, int | float):
         scores -= to_numpy(bias.rows)[rows, None]
     return Neighbours(indices, scores)
 
@@ -97,9 +97,9 @@ def mutual_pairs(source: Array, target: Array, bias: Biases) -> MutualPairs:
     backward, backward_score = np.zeros(m, dtype=np.int64), np.full(m, -np.inf)
     for block in row_blocks(n, m):
         values = (bias.scale * X[block, :]) @ Y.T
-        if not isinstance(bias.columns, float):
+        if not isinstance(bias.columns, int | float):
             values -= bias.columns[None, :]
-        if not isinstance(bias.rows, float):
+        if not isinstance(bias.rows, int | float):
             values -= bias.rows[block][:, None]
         best, columns = top_k(values, 1)
         forward[block], forward_score[block] = to_numpy(columns)[:, 0], to_numpy(best)[:, 0]
@@ -118,8 +118,7 @@ def mutual_pairs(source: Array, target: Array, bias: Biases) -> MutualPairs:
 
 def unit_pair(source: Array, target: Array) -> tuple[Array, Array]:
     """Check two clouds of one space and scale their rows to unit length."""
-    X, Y = check_points(source, "source"), check_points(target, "target")
-    check_same_kind(X, Y)
+    X, Y = check_pair(source, target)
     if X.shape[1] != Y.shape[1]:
         raise InputError(
             f"source and target must be in one space, got dimensions {X.shape[1]} and {Y.shape[1]}. Map first."
@@ -128,7 +127,7 @@ def unit_pair(source: Array, target: Array) -> tuple[Array, Array]:
 
 
 def _check_queries(queries: NumpyArray, n: int) -> NumpyArray:
-    rows = np.asarray(queries)
+    rows = np.asarray(queries, dtype=None if len(queries) else np.int64)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and (rows.min() < 0 or rows.max() >= n)):
         raise InputError(f"queries must be row numbers of source, 0 to {n - 1}")
     return rows

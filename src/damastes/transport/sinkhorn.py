@@ -53,12 +53,18 @@ class Sinkhorn:
         """
         if not self.reg > 0:
             raise InputError(f"reg must be above 0, got {self.reg}. For an exact coupling use Assignment().")
+        if self.max_iter < 1:
+            raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
+        # nan and infinity show in the range, which is needed anyway; only then is it worth asking for their row.
+        scores = check_points(scores, "scores", finite=False)
         xp = namespace(scores)
         top, bottom = float(xp.max(scores)), float(xp.min(scores))
-        if scores.ndim != 2 or not isfinite(top - bottom):
-            check_points(scores, "scores")  # says which row
+        if not isfinite(top - bottom):
+            check_points(scores, "scores")
         n, m = scores.shape
         a, b = check_weights(a, n, "a", scores), check_weights(b, m, "b", scores)
+        if warm is not None and tuple(warm.shape) != (m,):
+            raise InputError(f"warm must hold one potential a column, shape ({m},), got shape {tuple(warm.shape)}")
         reg = self.reg * max(top - bottom, 1e-30) if self.relative else self.reg
         if warm is None and (top - bottom) / reg <= _SAFE_EXPONENT:
             kernel = _exp(scores - top, reg)
@@ -78,15 +84,16 @@ class Sinkhorn:
         n_iter = 0
         for stage in [reg] if warm is not None else _descend(safe_reg, reg):
             last = stage == reg
-            while True:
+            tol = self.tol if last else max(self.tol, 0.05)
+            unfinished = True
+            # Whatever the earlier stages need, one iteration is left for the last.
+            while unfinished and (budget := self.max_iter - n_iter - (not last)) > 0:
                 kernel = _exp(scores - f[:, None] - g[None, :], stage)
-                budget = self.max_iter - n_iter if last else min(30, self.max_iter - n_iter)
-                tol = self.tol if last else max(self.tol, 0.05)
-                u, v, error, used, overflowing = _scale(kernel, a, b, tol, max(budget, 1), _SAFE_EXPONENT)
+                u, v, error, used, unfinished = _scale(
+                    kernel, a, b, tol, budget if last else min(30, budget), _SAFE_EXPONENT
+                )
                 n_iter += used
                 f, g = f - stage * xp.log(u), g - stage * xp.log(v)
-                if not overflowing or n_iter >= self.max_iter:
-                    break
         return EntropicCoupling(kernel, u, v, g, error, n_iter, error <= self.tol)
 
 
@@ -117,7 +124,7 @@ def _scale(
         row_sums = kernel @ v + tiny
         # Measured before the rows are rescaled, so it is the deviation of the last finished (u, v).
         error = float(xp.sum(xp.abs(u * row_sums - a)))
-        if error <= tol:
+        if error <= tol and n_iter > 1:
             return u, v, error, n_iter - 1, False
         u = a / row_sums
         v = b / (transposed @ u + tiny)
