@@ -102,4 +102,10 @@ class FittedFrame:
         along = (u @ self.centre)[:, None]
         room = along * along + 1 - float(self.centre @ self.centre)
         raw = self.centre[None, :] + (xp.sqrt(xp.maximum(room, xp.zeros_like(room))) - along) * u
-        return raw if lengths is None else lengths[:, None] * raw
+        if lengths is None:
+            return raw
+        if tuple(lengths.shape) != (raw.shape[0],):
+            raise InputError(
+                f"lengths must hold one length a vector, shape ({raw.shape[0]},), got shape {tuple(lengths.shape)}"
+            )
+        return lengths[:, None] * raw

@@ -8,6 +8,7 @@ from math import inf
 from typing import TypeAlias
 
 from damastes._arrays import Array, Progress, float64, namespace, no_progress
+from damastes.errors import InputError
 from damastes.matching.objectives import Objective, State
 from damastes.transport import Coupler, Sinkhorn
 
@@ -67,6 +68,8 @@ class FrankWolfe:
         self, objective: Objective, *, start: State | None = None, progress: Progress = no_progress
     ) -> Relaxation:
         """Run from the independent coupling a bᵀ, or from the state of another one."""
+        if self.max_iter < 1:
+            raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
         a, b = objective.a, objective.b
         state = objective.uniform() if start is None else start
         quadratic, linear = objective.quadratic(state, state), objective.linear(state)

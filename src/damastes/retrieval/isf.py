@@ -39,8 +39,12 @@ class ISF:
             raise InputError(f"ISF needs beta above 0, got {self.beta}")
         source, target = unit_pair(source, target)
         xp = namespace(source)
-        total: Array = 0.0
+        peak = xp.full_like(target[:, 0], -1.0)
+        total = xp.zeros_like(peak)
         for block in row_blocks(source.shape[0], target.shape[0]):
-            # Cosines are at most 1, so the shifted exponents never overflow.
-            total = total + xp.sum(xp.exp(self.beta * (source[block, :] @ target.T - 1)), axis=0)
-        return Biases(self.beta, 0.0, xp.log(total) + self.beta)
+            cosines = source[block, :] @ target.T
+            # Exponents are taken from the largest cosine seen of each column, so no sum over- or underflows.
+            before, peak = peak, xp.maximum(peak, xp.max(cosines, axis=0))
+            total = total * xp.exp(self.beta * (before - peak))
+            total = total + xp.sum(xp.exp(self.beta * (cosines - peak[None, :])), axis=0)
+        return Biases(self.beta, 0.0, xp.log(total) + self.beta * peak)

@@ -73,6 +73,7 @@ def search(source: Array, target: Array, k: int, queries: NumpyArray | None, bia
     xp = namespace(X)
     if not k >= 1:
         raise InputError(f"k must be at least 1, got {k}")
+    _check_biases(bias, X.shape[0], Y.shape[0])
     k = min(k, Y.shape[0])
     rows = np.arange(X.shape[0]) if queries is None else _check_queries(queries, X.shape[0])
     indices = np.empty((len(rows), k), dtype=np.int64)
@@ -93,6 +94,7 @@ def mutual_pairs(source: Array, target: Array, bias: Biases) -> MutualPairs:
     X, Y = unit_pair(source, target)
     xp = namespace(X)
     n, m = X.shape[0], Y.shape[0]
+    _check_biases(bias, n, m)
     forward, forward_score = np.empty(n, dtype=np.int64), np.empty(n)
     backward, backward_score = np.zeros(m, dtype=np.int64), np.full(m, -np.inf)
     for block in row_blocks(n, m):
@@ -124,6 +126,14 @@ def unit_pair(source: Array, target: Array) -> tuple[Array, Array]:
             f"source and target must be in one space, got dimensions {X.shape[1]} and {Y.shape[1]}. Map first."
         )
     return unit_rows(X), unit_rows(Y)
+
+
+def _check_biases(bias: Biases, n: int, m: int) -> None:
+    for name, values, size in (("row", bias.rows, n), ("column", bias.columns, m)):
+        if not isinstance(values, int | float) and tuple(values.shape) != (size,):
+            raise InputError(
+                f"biases must come from these clouds: they have {size} {name}s, the biases are for {tuple(values.shape)}"
+            )
 
 
 def _check_queries(queries: NumpyArray, n: int) -> NumpyArray:
