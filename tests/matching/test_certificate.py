@@ -32,6 +32,13 @@ class TestLowerBound:
         assert found.lower_bound <= optimum <= found.value + 1e-10
         assert found.lower_bound > 0.05 * optimum
 
+    @pytest.mark.parametrize("max_iter", [1, 2, 5])
+    @pytest.mark.parametrize("oracle", [Assignment(), Sinkhorn(reg=0.5, tol=0.1, relative=True)])
+    def test_holds_however_early_the_solver_stops(self, max_iter, oracle):
+        problem = planted(6, 3, noise=0.05)
+        found = certify(problem.X, problem.Y, problem.Q, solver=FrankWolfe(max_iter=max_iter, oracle=oracle))
+        assert found.lower_bound <= best_transport_cost(problem.X, problem.Y)
+
     @pytest.mark.parametrize(("n", "m"), [(6, 9), (9, 6)])
     def test_holds_for_weights_and_unequal_sizes(self, rng, n, m):
         X, Y, a, b = cloud(n, 2, rng), cloud(m, 2, rng), rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))

@@ -132,6 +132,15 @@ class TestRecovery:
         assert found.value == pytest.approx(expected.value, rel=1e-2)
         assert found.lower_bound <= expected.value
 
+    def test_a_careless_oracle_does_not_spoil_the_marginals(self, asarray, dtype, rng):
+        X, Y = (asarray(Z, dtype) for Z in rooted(planted(15, 3, noise=0.2, target_outliers=5)))
+        a, b = rng.dirichlet(np.ones(15)), rng.dirichlet(np.ones(20))
+        careless = Sinkhorn(reg=0.01, tol=0.5, max_iter=1, relative=True)
+        found = FrankWolfe(max_iter=10, oracle=careless)(plan_of(DenseDiscrepancy, X, Y, a=a, b=b))
+        P = np.from_dlpack(found.state[0])
+        np.testing.assert_allclose(P.sum(1), a, atol=1e-6)
+        np.testing.assert_allclose(P.sum(0), b, atol=1e-6)
+
     def test_a_run_can_be_continued(self, noisy):
         first = FrankWolfe(max_iter=20, oracle=Assignment())(noisy)
         second = FrankWolfe(max_iter=1, oracle=Assignment())(noisy, start=first.state)

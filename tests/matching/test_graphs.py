@@ -69,8 +69,8 @@ class TestRecovery:
             ours.append(match_graphs(A, B).disagreement)
             theirs = quadratic_assignment(A, B, method="faq", options={"maximize": True})
             scipys.append(disagreement(A, B, theirs.col_ind))
-        assert np.mean(ours) <= np.mean(scipys)
-        assert sum(o <= s for o, s in zip(ours, scipys, strict=True)) >= 5
+        assert ours == [20] * 6  # no more than the edges that were flipped
+        assert all(o <= s for o, s in zip(ours, scipys, strict=True))
 
     def test_the_disagreement_is_that_of_the_target(self):
         A, B, _ = isomorphic_graphs(15, flips=12)
@@ -86,6 +86,15 @@ class TestUnequalSizes:
         chosen = np.random.default_rng(seed).permutation(24)[:20]
         found = match_graphs(B[np.ix_(chosen, chosen)], B)
         assert np.mean(found.target == chosen) > 0.9
+
+    def test_missing_nodes_are_not_taken_for_missing_edges(self):
+        right = []
+        for seed in range(8):
+            B = isomorphic_graphs(30, density=0.5, seed=seed)[1]
+            chosen = np.random.default_rng(seed).permutation(30)[:20]
+            right.append(np.mean(match_graphs(B[np.ix_(chosen, chosen)], B).target == chosen))
+        # A third of the nodes is missing: hard, but more often solved than not. Padding as "no edge" gives 0.3.
+        assert np.mean(right) > 0.6
 
     def test_a_large_graph_leaves_nodes_without_partner(self, asarray):
         A, _, _ = isomorphic_graphs(24)
@@ -120,6 +129,13 @@ class TestSeeds:
         A, B = isomorphic_graphs(15)[0], isomorphic_graphs(m, seed=1)[0]
         found = match_graphs(A, B, seeds=np.array([[14, 0], [2, 11]]))
         assert (found.target[14], found.target[2]) == (0, 11)
+
+    def test_are_there_from_the_start(self):
+        A, B, permutation = isomorphic_graphs(15)
+        relaxation = match_graphs(A, B, seeds=[(2, permutation[2])]).relaxation
+        # Breaking a seed costs more than 16; nothing of that is in the first value.
+        assert relaxation.history[0]["value"] < 4
+        assert relaxation.state[0][2, permutation[2]] == pytest.approx(1 / 15)
 
     def test_help(self):
         A, B, permutation = isomorphic_graphs(30, flips=60, seed=3)

@@ -44,7 +44,8 @@ def match_graphs(
 
     Minimises ||AP − PB||² + μ⟨C, P⟩ over doubly stochastic P, where C compares descriptions of nodes that do not depend on
     their order; improves the non-convex agreement ⟨APB, P⟩ from there; projects to a permutation. The convex part alone
-    can not tell nodes of a regular graph apart; C and the second part can.
+    can not tell nodes of a regular graph apart; C and the second part can. Where all nodes are alike, as in a cycle, they
+    need seeds or attributes.
 
     Parameters
     ----------
