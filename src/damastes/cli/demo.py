@@ -1,0 +1,64 @@
+"""`damastes demo`: the main job on the shipped sample."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from damastes.cli.run import write_run
+from damastes.cli.terminal import print_evaluations, print_json, progress_bar
+
+__all__ = ["demo"]
+
+_WORDS = ("parliament", "green", "seven", "fishermen", "railway", "thank", "climate", "women")
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for what is written.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Align the shipped English and Spanish vectors without a dictionary, and look at the result.
+
+    Example: damastes demo
+    """
+    import damastes
+    from damastes.retrieval import CSLS, Nearest
+
+    en, es = damastes.samples.load("en"), damastes.samples.load("es")
+    if not as_json:
+        typer.echo(f"{len(en):,} English and {len(es):,} Spanish word vectors; no dictionary is used to align them.")
+    with progress_bar() as progress:
+        alignment = damastes.align(en, es, random_state=seed, progress=progress)
+    with as_file(files("damastes.samples")) as folder:
+        inputs = {"source": folder / "en.npz", "target": folder / "es.npz"}
+        record = write_run(output, alignment, inputs, {"limit": None, "recipe": "default", "pairs": None, "seed": seed})
+    # The lexicon is read here, after the fit, and only to measure it.
+    lexicon = damastes.samples.lexicon()
+    results = [
+        damastes.evaluate(alignment, lexicon, retriever=retriever, backward=backward)
+        for backward in (False, True)
+        for retriever in (Nearest(), CSLS())
+    ]
+    translations = {word: alignment.translate(word, k=3) for word in _WORDS}
+    if as_json:
+        print_json(
+            {
+                "seconds": record["seconds"],
+                "evaluation": [result.to_json() for result in results],
+                "translations": translations,
+                "output": str(output),
+            }
+        )
+        return
+    seconds = sum(alignment.seconds.values())
+    typer.echo(f"\nAligned in {seconds:.1f} s. Right translations on the shipped lexicon, in % (95 % interval):\n")
+    print_evaluations(results)
+    typer.echo("\nSome translations, best first:\n")
+    for word, found in translations.items():
+        typer.echo(f"  {word:12} {', '.join(label for label, _ in found)}")
+    typer.echo(f"\nWritten to {output}/: map.safetensors, lexicon.tsv ({record['lexicon']['pairs']:,} pairs), run.json")
+    typer.echo("Next, with your own vectors:  damastes align SOURCE TARGET -o DIR")
