@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from array_api_compat import device
 
 from damastes._arrays import (
     Array,
@@ -17,6 +18,7 @@ from damastes._arrays import (
     no_progress,
     to_numpy,
 )
+from damastes.errors import InputError
 from damastes.initializers.start import Start
 from damastes.matching import FactoredDiscrepancy, FrankWolfe, row_quantiles, signature_cost
 from damastes.matching.certificate import spectral_offset
@@ -48,13 +50,17 @@ class Convex:
     power: float = 0.5
     mu: float = 0.1
     solver: FrankWolfe = field(
-        default_factory=lambda: FrankWolfe(max_iter=20, oracle=Sinkhorn(reg=0.1, tol=2e-2), tol=1e-5)
+        default_factory=lambda: FrankWolfe(max_iter=20, oracle=Sinkhorn(reg=0.005, tol=2e-2, relative=True), tol=1e-5)
     )
 
     def __call__(
         self, X: Array, Y: Array, *, pairs: Pairs, rng: np.random.Generator, progress: Progress = no_progress
     ) -> Start:
         """Return Q₀; the evidence has the relaxation's value and bounds. Allocates n_points × n_points."""
+        if self.n_points < 2 or self.mu < 0 or not 0 < self.power <= 1:
+            raise InputError(
+                f"Convex needs n_points ≥ 2, mu ≥ 0 and power above 0 and at most 1, got {self.n_points}, {self.mu}, {self.power}"
+            )
         X, Y = X[: self.n_points, :], Y[: self.n_points, :]
         pairs = pairs.head(X.shape[0], Y.shape[0])
         a, b = check_weights(None, X.shape[0], "a", X), check_weights(None, Y.shape[0], "b", Y)
@@ -89,7 +95,7 @@ class Convex:
         xp = namespace(X)
         if self.mu == 0 and len(pairs) == 0:
             return None
-        cost = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
+        cost = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=device(X))
         if self.mu > 0:
             described = [xp.concat([row_quantiles(Z @ Z.T) for Z in clouds], axis=1) for clouds in ((X, A), (Y, B))]
             cost = self.mu * signature_cost(*described)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from damastes._arrays import Array, Progress, namespace, no_progress
+from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.solvers.solution import Solution, with_known
@@ -46,6 +47,8 @@ class Alternating:
     ) -> Solution:
         """Improve Q; `rng` is not used."""
         xp = namespace(X)
+        if self.limit < 1 or self.max_iter < 1:
+            raise InputError(f"alternation needs limit ≥ 1 and max_iter ≥ 1, got {self.limit} and {self.max_iter}")
         head_x, head_y = X[: self.limit, :], Y[: self.limit, :]
         energy = sum(float(xp.mean(xp.sum(Z * Z, axis=1))) for Z in (head_x, head_y))
         history: list[dict[str, float]] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from damastes._arrays import Array, Progress, no_progress, take_rows
+from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.retrieval import CSLS, Retriever, mutual_pairs
@@ -27,7 +28,7 @@ class Refinement:
     """
 
     n_epochs: int = 5
-    limit: int = 15_000
+    limit: int = 10_000
     retriever: Retriever = CSLS()
 
     def __call__(
@@ -41,6 +42,8 @@ class Refinement:
         progress: Progress = no_progress,
     ) -> Solution:
         """Improve Q; `rng` is not used. The history has the number of mutual pairs and their mean score."""
+        if self.limit < 1 or self.n_epochs < 0:
+            raise InputError(f"refinement needs limit ≥ 1 and n_epochs ≥ 0, got {self.limit} and {self.n_epochs}")
         head_x, head_y = X[: self.limit, :], Y[: self.limit, :]
         history: list[dict[str, float]] = []
         for epoch in range(self.n_epochs):

@@ -29,7 +29,7 @@ class Phase:
     lr: float = 500.0
 
 
-def paper_schedule(n_iter: int = 3000, batch_size: int = 500, lr: float = 500.0) -> tuple[Phase, ...]:
+def paper_schedule(n_iter: int = 600, batch_size: int = 500, lr: float = 500.0) -> tuple[Phase, ...]:
     """The paper's schedule: the batch size doubles after one and after two thirds of the steps."""
     third = n_iter // 3
     lengths = (third, third, n_iter - 2 * third)
@@ -56,7 +56,7 @@ class Stochastic:
     The history has one record a step: the batch's size and transport cost Σ P_ij ||x_i Q − y_j||² before the step.
     """
 
-    schedule: tuple[Phase, ...] = paper_schedule()
+    schedule: tuple[Phase, ...] = (Phase(300),)
     coupling: Coupler = Sinkhorn(reg=0.05, tol=1e-2, max_iter=100)
     pool: int = 20_000
 
@@ -72,6 +72,8 @@ class Stochastic:
     ) -> Solution:
         """Improve Q."""
         xp = namespace(X)
+        if self.pool < 1:
+            raise InputError(f"pool must be at least 1 point, got {self.pool}")
         pools = [Z[: self.pool, :] for Z in (X, Y)]
         # ||XQ||² is ||X||² when d_x ≤ d_y; otherwise Q drops coordinates, and the padded problem counts them all the same.
         energy = sum(float(xp.mean(xp.sum(Z * Z, axis=1))) for Z in pools)

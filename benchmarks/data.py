@@ -1,0 +1,60 @@
+"""Pairs of real spaces for the benchmarks: a folder of vectors and lexicons, or the shipped sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import damastes
+from damastes import Vectors, samples
+
+RESULTS = Path(__file__).parent / "results"
+
+WORDS = {
+    "en-fr": ("vectors/en.spacy", "vectors/fr.spacy"),
+    "en-es": ("vectors/en.europarl", "vectors/es.europarl"),
+    "en-fi": ("vectors/en.spacy", "vectors/fi.floret"),
+    "en-ja": ("vectors/en.spacy", "vectors/ja.chive"),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two clouds, and lexicons for evaluation in both directions."""
+
+    name: str
+    source: Vectors
+    target: Vectors
+    forward: list[tuple[str, str]]
+    backward: list[tuple[str, str]]
+
+
+def load(name: str, data: Path | None) -> Problem:
+    """Return a pair of the data folder by name, or "sample"."""
+    if name == "sample":
+        pairs = samples.lexicon()
+        return Problem(name, samples.load("en"), samples.load("es"), pairs, pairs)
+    if data is None:
+        raise SystemExit(f"{name} needs --data DIR, a folder with vectors/ and lexicons/")
+    source, target = (damastes.read_vectors(data / f"{file}.npz") for file in WORDS[name])
+    one, other = name.split("-")
+    forward = damastes.read_lexicon(data / f"lexicons/{one}-{other}.test.txt")
+    backward = damastes.read_lexicon(data / f"lexicons/{other}-{one}.test.txt")
+    return Problem(name, source, target, forward, [pair[::-1] for pair in backward])
+
+
+def save(name: str, command: str, rows: list[dict[str, object]]) -> None:
+    """Write results beside the benchmark, with the command and versions behind them."""
+    RESULTS.mkdir(exist_ok=True)
+    record = {
+        "command": command,
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "cores": os.cpu_count(),
+        "rows": rows,
+    }
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,305 @@
+"""`align` as its users call it: planted answers, real vectors, known pairs, bad input."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import damastes
+from damastes import samples
+from damastes.initializers import Anchors, Convex, Random
+from damastes.retrieval import ISF, Nearest
+from damastes.solvers import Phase, Refinement, Stochastic
+from planted import cloud, orthogonal
+
+QUICK = {"solver": Stochastic(schedule=(Phase(60, 300),)), "refinement": Refinement(n_epochs=2)}
+
+
+def scene(kind, seed, *, n=150, d=12, d_target=None, extra=0, noise=0.0, centred=False):
+    """(X, Y, Q, partner): rows of both sides in random order, X[i] Q ≈ Y[partner[i]]."""
+    rng = np.random.default_rng([seed, 7])
+    d_target = d_target or d
+    small = min(d, d_target)
+    if kind == "words":
+        base = samples.load("en").matrix[rng.permutation(3000)[: n + extra], :small].astype(np.float64)
+    else:
+        base = cloud(n + extra, small, rng, components=max(5, n // 15))
+    if centred:
+        base = base - base.mean(axis=0)
+    Q = orthogonal(d, d_target, rng)
+    X, Y = (base[:n], base @ Q) if d <= d_target else (base[:n] @ Q.T, base)
+    Y = Y + noise * np.sqrt(np.mean(np.sum(base**2, axis=1)) / d_target) * rng.standard_normal(Y.shape)
+    rows, order = rng.permutation(n), rng.permutation(len(Y))
+    return X[rows], Y[order], Q, np.argsort(order)[:n][rows]
+
+
+def recovered(alignment, partner):
+    return float(np.mean(alignment.neighbours(1, retriever=Nearest()).indices[:, 0] == partner))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("kind", ["mixture", "words"])
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_rotation_and_a_permutation_are_recovered_exactly(kind, centred, seed):
+    X, Y, Q, partner = scene(kind, seed, centred=centred)
+    alignment = damastes.align(X, Y, random_state=seed, **QUICK)
+    assert recovered(alignment, partner) == 1
+    np.testing.assert_allclose(alignment.Q, Q, atol=1e-4)
+    np.testing.assert_allclose(alignment.transform(X), Y[partner], atol=1e-3 * np.abs(Y).max())
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("d", "d_target"), [(12, 12), (10, 14), (14, 10)])
+@pytest.mark.parametrize("extra", [0, 50])
+def test_noise_unequal_sizes_and_unequal_dimensions(d, d_target, extra, seed):
+    X, Y, Q, partner = scene("mixture", seed, d=d, d_target=d_target, extra=extra, noise=0.05)
+    alignment = damastes.align(X, Y, random_state=seed, **QUICK)
+    truth = dataclasses.replace(alignment, map=dataclasses.replace(alignment.map, Q=Q))
+    assert recovered(truth, partner) >= 0.995  # otherwise the problem is not solvable
+    assert recovered(alignment, partner) >= 0.99
+
+
+def test_the_order_of_array_rows_is_no_information():
+    """A head of the source and a tail of the target: a prefix would be no sample of the whole."""
+    X, Y, _, partner = scene("words", 0, n=300, d=20)
+    order = np.argsort(X[:, 0]), np.argsort(-Y[:, 3])
+    alignment = damastes.align(X[order[0]], Y[order[1]], initializer=Convex(n_points=200), **QUICK)
+    assert recovered(alignment, np.argsort(order[1])[partner[order[0]]]) == 1
+
+
+@pytest.fixture(scope="module")
+def english():
+    return samples.load("en").head(3000)
+
+
+@pytest.fixture(scope="module")
+def spanish():
+    return samples.load("es").head(3000)
+
+
+@pytest.fixture(scope="module")
+def alignment(english, spanish):
+    return damastes.align(english, spanish)
+
+
+def test_two_languages_align_without_a_dictionary(alignment):
+    result = damastes.evaluate(alignment, samples.lexicon())
+    assert result.precision[1] > 0.85
+    assert alignment.translate("parliament", k=2)[0][0] == "parlamento"
+
+
+def test_renaming_every_word_gives_the_same_bits(alignment, english, spanish):
+    renamed = [
+        damastes.Vectors([f"{k}-{i}" for i in range(len(v))], v.matrix, ordered=True)
+        for k, v in enumerate((english, spanish))
+    ]
+    assert np.array_equal(damastes.align(*renamed).Q, alignment.Q)
+
+
+def test_same_seed_same_bits_other_seed_other_bits(english, spanish, alignment):
+    assert np.array_equal(damastes.align(english, spanish, random_state=0).Q, alignment.Q)
+    assert not np.array_equal(damastes.align(english, spanish, random_state=1).Q, alignment.Q)
+
+
+def test_q_is_orthogonal_and_inputs_stay_untouched(english, spanish):
+    before = english.matrix.copy(), spanish.matrix.copy()
+    Q = damastes.align(english, spanish, **QUICK).Q
+    np.testing.assert_allclose(Q.T @ Q, np.eye(100), atol=1e-5)
+    assert np.array_equal(english.matrix, before[0])
+    assert np.array_equal(spanish.matrix, before[1])
+
+
+@pytest.mark.parametrize("recipe", ["paper", "authors"])
+def test_recipes_of_the_paper_and_of_its_authors_run(recipe):
+    """On few points every batch is the whole cloud, so the long schedules are quick enough to run for real."""
+    X, Y, _, partner = scene("mixture", 1, n=60, d=6)
+    short = Stochastic(schedule=(Phase(30, 500),))
+    assert recovered(damastes.align(X, Y, recipe=recipe, solver=short), partner) > 0.95
+
+
+def test_history_and_seconds_tell_what_happened(alignment):
+    assert set(alignment.seconds) == {"frame", "start", "solver", "refinement"}
+    costs = [record["cost"] for record in alignment.history["solver"]]
+    assert np.mean(costs[-20:]) < costs[0]
+    assert alignment.history["start"]["n_iter"] >= 1
+    assert alignment.history["refinement"][-1]["n_pairs"] > 1000
+
+
+def test_progress_is_called_and_can_stop_the_work(english, spanish):
+    stages = []
+
+    class Enough(Exception):  # noqa: N818
+        pass
+
+    def progress(stage, done, total, info):
+        stages.append(stage)
+        if stage == "stochastic" and done == 5:
+            raise Enough
+
+    with pytest.raises(Enough):
+        damastes.align(english, spanish, progress=progress)
+    assert stages.count("stochastic") == 5
+    assert "relaxation" in stages
+
+
+def test_neighbours_translate_and_lexicon_agree(alignment):
+    found = alignment.neighbours(3)
+    row = alignment.source.row("water")
+    assert [label for label, _ in alignment.translate("water", k=3)] == [
+        alignment.target.label(j) for j in found.indices[row]
+    ]
+    pairs = alignment.mutual_pairs()
+    assert np.array_equal(found.indices[pairs.source, 0], pairs.target)
+    backward = alignment.neighbours(1, backward=True)
+    assert np.array_equal(backward.indices[pairs.target, 0], pairs.source)
+    scores = [score for _, score in alignment.translate("water", retriever=ISF())]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < scores[0] <= 1
+
+
+def test_unseen_vectors_map_like_seen_ones(english, spanish, alignment):
+    rows = np.arange(2000, 2050)
+    np.testing.assert_array_equal(alignment.transform(english.matrix[rows]), alignment.transform(english.matrix)[rows])
+    mapped = alignment.transform(english.matrix)
+    np.testing.assert_allclose(alignment.inverse_transform(mapped), english.matrix, atol=1e-3)
+
+
+def test_known_pairs_by_label_row_and_weight(english, spanish):
+    pairs = [("house", "casa"), ("water", "agua"), ("year", "año")]
+    pairs = [pair for pair in pairs if pair[0] in english and pair[1] in spanish]
+    rows = [(english.row(a), spanish.row(b)) for a, b in pairs]
+    by_label = damastes.align(english, spanish, pairs=pairs, **QUICK).Q
+    assert np.array_equal(by_label, damastes.align(english, spanish, pairs=np.array(rows), **QUICK).Q)
+    weighted = damastes.align(english, spanish, pairs=[(*pair, 2.0) for pair in pairs], **QUICK).Q
+    np.testing.assert_allclose(weighted, damastes.align(english, spanish, pairs=pairs * 2, **QUICK).Q, atol=2e-4)
+    unsupervised = damastes.align(english, spanish, **QUICK).Q
+    assert np.array_equal(damastes.align(english, spanish, pairs=[], **QUICK).Q, unsupervised)
+    assert not np.array_equal(by_label, unsupervised)
+
+
+def test_many_pairs_tend_to_supervised_procrustes():
+    X, Y, _, partner = scene("words", 3, n=400, d=8, noise=0.3)
+    pairs = np.stack([np.arange(400), partner], axis=1)
+    supervised = damastes.align(
+        X, Y, initializer=Anchors(), solver=Stochastic(schedule=()), refinement=Refinement(n_epochs=0), pairs=pairs
+    )
+    distances = []
+    for weight in (0.1, 10, 1000):
+        weighted = np.column_stack([pairs, np.full(400, weight)])
+        distances.append(np.linalg.norm(damastes.align(X, Y, pairs=weighted, **QUICK).Q - supervised.Q))
+    assert distances[0] > distances[1] > distances[2]
+    assert distances[2] < 1e-2
+
+
+def test_known_pairs_reach_a_cloud_that_shapes_can_not():
+    """Gaussian clouds have no shape to go by; pairs of a quarter of the points do."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 10))
+    Q = orthogonal(10, 10, rng)
+    order = rng.permutation(200)
+    pairs = np.stack([order[:50], np.arange(50)], axis=1)
+    alignment = damastes.align(X, (X @ Q)[order], initializer=Random(), pairs=pairs, **QUICK)
+    assert np.mean(alignment.neighbours(1, retriever=Nearest()).indices[order, 0] == np.arange(200)) == 1
+
+
+NAN = np.array([[1.0, 2.0], [np.nan, 1.0], [0.0, 1.0]])
+GOOD = np.random.default_rng(0).standard_normal((50, 5))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((NAN, GOOD), "source must hold finite numbers; row 1 has nan"),
+        ((GOOD, NAN), "target must hold finite numbers"),
+        ((np.vstack([GOOD, np.zeros(5)]), GOOD), "row 50 is all zeros.*Drop"),
+        ((np.zeros((0, 5)), GOOD), "source must hold at least"),
+        ((GOOD[:1], GOOD), "source must hold at least 2 points"),
+        ((GOOD[0], GOOD), "source must be 2-D"),
+        (("words.vec", GOOD), "source must be a 2-D array of numbers"),
+        ((GOOD + 1j, GOOD), "real numbers"),
+    ],
+)
+def test_bad_clouds_say_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        damastes.align(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"recipe": "best"}, "recipe must be .* default, paper, authors"),
+        ({"pairs": [(0, 50)]}, "target has 50 rows"),
+        ({"pairs": [(-1, 0)]}, "source has 50 rows"),
+        ({"pairs": [(0.5, 1)]}, "whole row numbers"),
+        ({"pairs": [(0, 1, -1.0)]}, "weights of 0 or more"),
+        ({"pairs": [(0, 1, 2, 3)]}, "pairs must be"),
+        ({"pairs": [("a", "b")]}, "'a' is not among"),
+        ({"initializer": Anchors()}, "needs known pairs"),
+        ({"random_state": "seed"}, "random_state"),
+        ({"solver": Stochastic(schedule=(Phase(1, 0),))}, "batch_size"),
+        ({"initializer": Convex(n_points=1)}, "n_points"),
+        ({"refinement": Refinement(limit=0)}, "limit"),
+    ],
+)
+def test_bad_options_say_what_is_wrong(options, message):
+    with pytest.raises(ValueError, match=message):
+        damastes.align(GOOD, GOOD, **options)
+
+
+def test_one_label_names_the_bad_row():
+    with pytest.raises(ValueError, match=r"row 1 \('zürich'\)"):
+        damastes.Vectors(["bern", "zürich"], [[1.0, 2.0], [np.nan, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda X: (10 * X).astype(np.int32),
+        lambda X: X.astype(np.float16),
+        lambda X: np.asfortranarray(X),
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X.tolist(),
+    ],
+    ids=["integers", "float16", "fortran", "strided", "lists"],
+)
+def test_ordinary_input_of_every_kind_works(convert):
+    X, Y, _, partner = scene("mixture", 0, n=50, d=5)
+    X, Y = np.round(100 * X), np.round(100 * Y)
+    assert recovered(damastes.align(convert(X / 100), convert(Y / 100), **QUICK), partner) >= 0.9
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(2, 2, 1), (2, 5, 3), (50, 50, 300), (3, 50, 4), (50, 7, 2)])
+def test_tiny_clouds_and_more_dimensions_than_points(n, m, d):
+    rng = np.random.default_rng(0)
+    alignment = damastes.align(rng.standard_normal((n, d)), rng.standard_normal((m, d)), **QUICK)
+    assert np.isfinite(alignment.Q).all()
+    assert alignment.neighbours(1).indices.shape == (n, 1)
+
+
+def test_limits_above_the_data_are_fine():
+    X, Y, _, partner = scene("mixture", 0, n=50, d=5)
+    alignment = damastes.align(
+        X,
+        Y,
+        initializer=Convex(n_points=10**6),
+        solver=Stochastic(schedule=(Phase(20, 10**6),), pool=10**6),
+        refinement=Refinement(limit=10**6),
+    )
+    assert recovered(alignment, partner) == 1
+
+
+def test_torch_in_torch_out():
+    torch = pytest.importorskip("torch")
+    X, Y, _, partner = scene("words", 2, n=300, d=20)
+    X, Y = torch.asarray(X, dtype=torch.float32), torch.asarray(Y, dtype=torch.float32)
+    alignment = damastes.align(X, Y, **QUICK)
+    assert isinstance(alignment.Q, torch.Tensor)
+    assert alignment.Q.dtype == torch.float32
+    assert isinstance(alignment.transform(X), torch.Tensor)
+    assert recovered(alignment, partner) == 1
+
+
+def test_mixed_libraries_are_refused():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match="one library"):
+        damastes.align(GOOD, torch.asarray(GOOD))
