@@ -147,6 +147,11 @@ def take_rows(array: Array, rows: NumpyArray) -> Array:
     return namespace(array).take(array, from_numpy(np.asarray(rows, dtype=np.int64), array), axis=0)
 
 
+def head_rows(array: Array, n: int) -> Array:
+    """Return the first n rows, all when there are fewer (the array API leaves slices beyond the end undefined)."""
+    return array if n >= array.shape[0] else array[:n, :]
+
+
 def unit_rows(points: Array) -> Array:
     """Scale every row to length 1; a zero row stays zero."""
     xp = namespace(points)

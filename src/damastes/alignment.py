@@ -112,7 +112,7 @@ def align(
     made = {
         "recipe": repr(chosen),
         "damastes": version("damastes"),
-        "random_state": random_state if isinstance(random_state, (int, np.integer)) else None,
+        "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "source": {"name": source.name, "n": len(source), "dimension": source.dimension},
         "target": {"name": target.name, "n": len(target), "dimension": target.dimension},
         "n_pairs": len(known),

@@ -41,7 +41,8 @@ class Vectors:
     def __post_init__(self) -> None:
         name = self.name or "vectors"
         labels = None if self.labels is None else list(map(str, self.labels))
-        matrix = check_points(self.matrix, name, labels=labels if labels and len(labels) == len(self.matrix) else None)
+        shape = getattr(self.matrix, "shape", None) or np.shape(self.matrix)
+        matrix = check_points(self.matrix, name, labels=labels if labels and shape[:1] == (len(labels),) else None)
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "labels", labels)
         if labels is None:

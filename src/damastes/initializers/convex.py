@@ -14,6 +14,7 @@ from damastes._arrays import (
     check_weights,
     float64,
     from_numpy,
+    head_rows,
     namespace,
     no_progress,
     to_numpy,
@@ -61,13 +62,14 @@ class Convex:
             raise InputError(
                 f"Convex needs n_points ≥ 2, mu ≥ 0 and power above 0 and at most 1, got {self.n_points}, {self.mu}, {self.power}"
             )
-        X, Y = X[: self.n_points, :], Y[: self.n_points, :]
+        X, Y = head_rows(X, self.n_points), head_rows(Y, self.n_points)
         pairs = pairs.head(X.shape[0], Y.shape[0])
         a, b = check_weights(None, X.shape[0], "a", X), check_weights(None, Y.shape[0], "b", Y)
         spectra = Spectrum.of(X, a), Spectrum.of(Y, b)
         A, B = (Z @ cast_like(s.power((self.power - 1) / 2), Z) for Z, s in zip((X, Y), spectra, strict=True))
         # Kernels of one norm; for unit rows and power ½ they have it already.
-        ratio = (_kernel_norm(spectra[0], self.power) / _kernel_norm(spectra[1], self.power)) ** 0.5
+        norms = [_kernel_norm(spectrum, self.power) for spectrum in spectra]
+        ratio = (norms[0] / norms[1]) ** 0.5 if min(norms) > 0 else 1.0
         B = B * ratio
         cost = self._linear_term(X, Y, A, B, pairs)
         objective = FactoredDiscrepancy(A, B, a=a, b=b, cost=cost)
@@ -87,7 +89,7 @@ class Convex:
             "n_points": [X.shape[0], Y.shape[0]],
             "history": relaxation.history,
         }
-        if self.power == 0.5 and cost is None:
+        if self.power == 0.5 and cost is None and abs(ratio - 1) < 1e-6:  # of rescaled clouds it would be no bound
             evidence["lower_bound"] = 0.5 * max(relaxation.lower_bound, 0.0) + spectral_offset(*spectra)
         return Start(xp.astype(polar(M), X.dtype), evidence)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def _read_npz(path: Path, limit: int | None) -> tuple[list[str], NumpyArray]:
         raise FileFormatError(
             f"{path}: expected words (n,) and numeric vectors (n, d), got {words.shape} and {matrix.shape} of {matrix.dtype}"
         )
-    return [str(word) for word in words], matrix.astype(np.float32)
+    return [str(word) for word in words], _float32(matrix)
 
 
 def _read_text(path: Path, limit: int | None) -> tuple[list[str], NumpyArray]:
@@ -98,7 +98,7 @@ def _text_blocks(file: TextIO, path: Path, dimension: int, limit: int | None) ->
                     f"{path}, line {number}: expected a word and {dimension} numbers, got {len(row) - 1}"
                 )
         try:
-            block = np.array([row[1:] for row in rows], dtype=np.float32)
+            block = _float32([row[1:] for row in rows])
         except ValueError:
             raise FileFormatError(_bad_number(path, rows, done + 2)) from None
         if not np.isfinite(block).all():
@@ -109,11 +109,17 @@ def _text_blocks(file: TextIO, path: Path, dimension: int, limit: int | None) ->
             return
 
 
+def _float32(numbers: Any) -> NumpyArray:
+    """In single precision; what does not fit becomes infinite, which is reported as such."""
+    with np.errstate(over="ignore"):
+        return np.array(numbers, dtype=np.float32)
+
+
 def _bad_number(path: Path, rows: list[list[str]], first_line: int) -> str:
     for number, row in enumerate(rows, first_line):
         for field in row[1:]:
             try:
-                good = np.isfinite(np.float32(field))
+                good = bool(np.isfinite(_float32(field)))
             except ValueError:
                 good = False
             if not good:

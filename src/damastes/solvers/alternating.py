@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, namespace, no_progress
+from damastes._arrays import Array, Progress, head_rows, namespace, no_progress
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
@@ -49,7 +49,7 @@ class Alternating:
         xp = namespace(X)
         if self.limit < 1 or self.max_iter < 1:
             raise InputError(f"alternation needs limit ≥ 1 and max_iter ≥ 1, got {self.limit} and {self.max_iter}")
-        head_x, head_y = X[: self.limit, :], Y[: self.limit, :]
+        head_x, head_y = head_rows(X, self.limit), head_rows(Y, self.limit)
         energy = sum(float(xp.mean(xp.sum(Z * Z, axis=1))) for Z in (head_x, head_y))
         history: list[dict[str, float]] = []
         for t in range(self.max_iter):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, no_progress, take_rows
+from damastes._arrays import Array, Progress, head_rows, no_progress, take_rows
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
@@ -44,7 +44,7 @@ class Refinement:
         """Improve Q; `rng` is not used. The history has the number of mutual pairs and their mean score."""
         if self.limit < 1 or self.n_epochs < 0:
             raise InputError(f"refinement needs limit ≥ 1 and n_epochs ≥ 0, got {self.limit} and {self.n_epochs}")
-        head_x, head_y = X[: self.limit, :], Y[: self.limit, :]
+        head_x, head_y = head_rows(X, self.limit), head_rows(Y, self.limit)
         history: list[dict[str, float]] = []
         for epoch in range(self.n_epochs):
             mapped = head_x @ Q
