@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from data import load, save
 
 import damastes
 from damastes.retrieval import CSLS, ISF, Nearest
+from data import load, save
 
 
 def run(pair: str, recipe: str, seed: int, data: Path | None) -> dict[str, object]:
@@ -42,7 +42,9 @@ def run(pair: str, recipe: str, seed: int, data: Path | None) -> dict[str, objec
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--cells", default="sample:default,sample:paper,en-fr:default,en-fr:paper,en-es:default,en-es:paper")
+    parser.add_argument(
+        "--cells", default="sample:default,sample:paper,en-fr:default,en-fr:paper,en-es:default,en-es:paper"
+    )
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--one", nargs=3, metavar=("PAIR", "RECIPE", "SEED"), help="run one cell and print its row")
     arguments = parser.parse_args()

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import ot
-from data import load, save
 
 from damastes import Frame
 from damastes.matching import DenseDiscrepancy, FactoredDiscrepancy, FrankWolfe, open_loop
 from damastes.spectrum import Spectrum
 from damastes.transport import Assignment, Sinkhorn
+from data import load, save
 
 
 def dense_frank_wolfe(X, Y, n_steps, reg):

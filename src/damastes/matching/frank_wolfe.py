@@ -77,8 +77,9 @@ class FrankWolfe:
         lower_bound, gap, warm = -inf, inf, None
         history: list[dict[str, float]] = []
         for t in range(1, self.max_iter + 1):
-            gradient = objective.gradient(state)
-            coupling = self.oracle(-gradient, a=a, b=b, warm=warm)
+            scores = objective.gradient(state)
+            scores *= -1
+            coupling = self.oracle(scores, a=a, b=b, warm=warm)
             warm = coupling.target_potential
             vertex = objective.state(coupling.rounded(a, b))
             at_state, at_vertex = (
@@ -87,7 +88,7 @@ class FrankWolfe:
             )
             slope = at_vertex - at_state
             if objective.convex:
-                gap = max(-slope if warm is None else at_state - dual_value(gradient, warm, a, b), 0.0)
+                gap = max(-slope if warm is None else at_state + dual_value(scores, warm, a, b), 0.0)
                 lower_bound = max(lower_bound, quadratic + linear - gap)
             direction = tuple(v - s for v, s in zip(vertex, state, strict=True))
             alpha = self.step(t, slope, objective.quadratic(direction, direction))
@@ -105,9 +106,11 @@ class FrankWolfe:
         return Relaxation(state, value, gap, lower_bound, len(history), gap <= tolerance, history)
 
 
-def dual_value(cost: Array, target_potential: Array, a: Array, b: Array) -> float:
-    """A lower bound of min_P ⟨P, cost⟩ from any potentials: Σ a φ + Σ b ψ with φ_i + ψ_j ≤ cost_ij."""
-    xp = namespace(cost)
-    phi = xp.min(cost + target_potential[None, :], axis=1)
-    psi = xp.min(cost - phi[:, None], axis=0)
-    return float(float64(a) @ float64(phi) + float64(b) @ float64(psi))
+def dual_value(scores: Array, target_potential: Array, a: Array, b: Array) -> float:
+    """An upper bound of max_P ⟨P, scores⟩ from any potential g: Σ a f + Σ b g with f_i + g_j ≥ scores_ij, made tight."""
+    xp = namespace(scores)
+    rest = scores - target_potential[None, :]
+    f = xp.max(rest, axis=1)
+    rest -= f[:, None]
+    g = target_potential + xp.max(rest, axis=0)
+    return float(float64(a) @ float64(f) + float64(b) @ float64(g))

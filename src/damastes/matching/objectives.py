@@ -83,7 +83,6 @@ class FactoredDiscrepancy:
         self.spectra = Spectrum.of(self.X, self.a), Spectrum.of(self.Y, self.b)
         self.root_x, self.root_y = (spectrum.power(0.5) for spectrum in self.spectra)
         self.X_rooted = self.X @ cast_like(self.root_x, self.X)
-        self.Y_rooted = self.Y @ cast_like(self.root_y, self.Y)
         self.inverse_root_a = 1 / xp.sqrt(float64(self.a))[:, None]
         self.inverse_root_b = 1 / xp.sqrt(float64(self.b))[:, None]
 
@@ -95,10 +94,10 @@ class FactoredDiscrepancy:
 
     def state(self, coupling: Coupling) -> State:
         """(D_b^-½ PᵀX S_X^½, D_a^-½ PY S_Y^½, XᵀPY, ⟨C, P⟩), in float64 because f cancels."""
-        A, B = float64(coupling.to_target(self.X)), float64(coupling.to_source(self.Y))
+        A, B = coupling.to_target(self.X_rooted), float64(coupling.to_source(self.Y))
         cost = self._scalar(0.0 if self.cost is None else coupling.inner(self.cost))
         M = float64(self.X).T @ B
-        return (self.inverse_root_b * (A @ self.root_x), self.inverse_root_a * (B @ self.root_y), M, cost)
+        return (self.inverse_root_b * float64(A), self.inverse_root_a * (B @ self.root_y), M, cost)
 
     def _scalar(self, value: float) -> Array:
         xp = namespace(self.X)
@@ -121,7 +120,9 @@ class FactoredDiscrepancy:
         left = xp.concat([self.X_rooted, B @ cast_like(self.root_y, B) - 2 * (self.X @ cast_like(s[2], B))], axis=1)
         right = xp.concat([A, self.Y], axis=1)
         gradient = (2 * left) @ right.T
-        return gradient if self.cost is None else gradient + self.cost
+        if self.cost is not None:
+            gradient += self.cost
+        return gradient
 
     def scale(self) -> float:
         """||S_X||² + ||S_Y||²."""

@@ -78,9 +78,14 @@ class Sinkhorn:
     ) -> EntropicCoupling:
         xp = namespace(scores)
         g = xp.zeros_like(b) if warm is None else warm
-        # f_i + g_j ≥ scores_ij with equality somewhere in every row and, after the second line, in every column.
-        f = xp.max(scores - g[None, :], axis=1)
-        g = xp.max(scores - f[:, None], axis=0)
+        # Shifted so that f_i + g_j ≥ scores_ij, with equality somewhere in every row and then in every column. In place:
+        # on large problems new n×m arrays cost more than the arithmetic.
+        exponents = scores - g[None, :]
+        f = xp.max(exponents, axis=1)
+        exponents -= f[:, None]
+        slack = xp.max(exponents, axis=0)
+        exponents -= slack[None, :]
+        g = g + slack
         n_iter = 0
         for stage in [reg] if warm is not None else _descend(safe_reg, reg):
             last = stage == reg
@@ -88,12 +93,15 @@ class Sinkhorn:
             unfinished = True
             # Whatever the earlier stages need, one iteration is left for the last.
             while unfinished and (budget := self.max_iter - n_iter - (not last)) > 0:
-                kernel = _exp(scores - f[:, None] - g[None, :], stage)
+                kernel = _exp(exponents, stage)
                 u, v, error, used, unfinished = _scale(
                     kernel, a, b, tol, budget if last else min(30, budget), _SAFE_EXPONENT
                 )
                 n_iter += used
                 f, g = f - stage * xp.log(u), g - stage * xp.log(v)
+                if unfinished or not last:
+                    exponents = scores - f[:, None]
+                    exponents -= g[None, :]
         return EntropicCoupling(kernel, u, v, g, error, n_iter, error <= self.tol)
 
 
@@ -107,8 +115,9 @@ def _descend(start: float, end: float) -> list[float]:
 
 
 def _exp(exponents: Array, reg: float) -> Array:
-    xp = namespace(exponents)
-    return xp.exp(exponents / reg)
+    """exp(exponents / reg); uses up its argument."""
+    exponents /= reg
+    return namespace(exponents).exp(exponents)
 
 
 def _scale(
