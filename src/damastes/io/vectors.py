@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
@@ -51,14 +52,14 @@ def read_vectors(path: str | PathLike[str], *, limit: int | None = None) -> Vect
 
 def _read_npz(path: Path, limit: int | None) -> tuple[list[str], NumpyArray]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = {"words", "vectors"} - set(arrays.files)
             if missing:
                 raise FileFormatError(
                     f"{path}: expected arrays 'words' and 'vectors', got {', '.join(arrays.files) or 'none'}"
                 )
             words, matrix = arrays["words"][:limit], arrays["vectors"][:limit]
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, FileFormatError):
             raise
         raise FileFormatError(f"{path}: the archive can not be read ({error})") from None
