@@ -58,8 +58,9 @@ def read_run(directory: Path) -> Alignment:
 
     try:
         record = json.loads((directory / RECORD).read_text(encoding="utf-8"))
-        inputs = [record["inputs"][side] for side in ("source", "target")]
-        limit = record["options"]["limit"]
+        entries = [record["inputs"][side] for side in ("source", "target")]
+        inputs = [(Path(entry["path"]), entry["sha256"]) for entry in entries]
+        limit, history, seconds = record["options"]["limit"], record["history"], record["seconds"]
     except FileNotFoundError:
         raise FileFormatError(
             f"{directory}: expected a directory written by 'damastes align', but it has no {RECORD}"
@@ -67,12 +68,11 @@ def read_run(directory: Path) -> Alignment:
     except (ValueError, KeyError, TypeError) as error:
         raise FileFormatError(f"{directory / RECORD}: expected a record of 'damastes align' ({error!r})") from None
     clouds = []
-    for entry in inputs:
-        path = Path(entry["path"])
-        if path.is_file() and _hash(path) != entry["sha256"]:
+    for path, sha256 in inputs:
+        if path.is_file() and _hash(path) != sha256:
             warnings.warn(f"{path} has changed since it was aligned", stacklevel=2)
         clouds.append(read_vectors(path, limit=limit))
-    return Alignment(load_map(directory / MAP), clouds[0], clouds[1], record["history"], record["seconds"])
+    return Alignment(load_map(directory / MAP), clouds[0], clouds[1], history, seconds)
 
 
 def _hash(path: Path) -> str:
