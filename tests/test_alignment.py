@@ -52,11 +52,11 @@ def test_a_rotation_and_a_permutation_are_recovered_exactly(kind, centred, seed)
 @pytest.mark.parametrize(("d", "d_target"), [(12, 12), (10, 14), (14, 10)])
 @pytest.mark.parametrize("extra", [0, 50])
 def test_noise_unequal_sizes_and_unequal_dimensions(d, d_target, extra, seed):
-    X, Y, Q, partner = scene("mixture", seed, d=d, d_target=d_target, extra=extra, noise=0.05)
+    X, Y, Q, partner = scene("mixture", seed, d=d, d_target=d_target, extra=extra, noise=0.02)
     alignment = damastes.align(X, Y, random_state=seed, **QUICK)
     truth = dataclasses.replace(alignment, map=dataclasses.replace(alignment.map, Q=Q))
-    assert recovered(truth, partner) >= 0.97  # otherwise the problem is not solvable
-    assert recovered(alignment, partner) >= recovered(truth, partner) - 0.01
+    assert recovered(truth, partner) >= 0.995  # otherwise the problem is not solvable
+    assert recovered(alignment, partner) >= 0.99
 
 
 def test_the_order_of_array_rows_is_no_information():
@@ -69,12 +69,12 @@ def test_the_order_of_array_rows_is_no_information():
 
 @pytest.fixture(scope="module")
 def english():
-    return samples.load("en").head(3000)
+    return samples.load("en").head(2000)
 
 
 @pytest.fixture(scope="module")
 def spanish():
-    return samples.load("es").head(3000)
+    return samples.load("es").head(2000)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_history_and_seconds_tell_what_happened(alignment):
     costs = [record["cost"] for record in alignment.history["solver"]]
     assert np.mean(costs[-20:]) < costs[0]
     assert alignment.history["start"]["n_iter"] >= 1
-    assert alignment.history["refinement"][-1]["n_pairs"] > 1000
+    assert alignment.history["refinement"][-1]["n_pairs"] > 700
 
 
 def test_progress_is_called_and_can_stop_the_work(english, spanish):
@@ -303,3 +303,11 @@ def test_mixed_libraries_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match="one library"):
         damastes.align(GOOD, torch.asarray(GOOD))
+
+
+def test_certificate_is_tight_for_a_rotation_and_honest_otherwise(alignment):
+    X, Y, _, _ = scene("mixture", 0, n=60, d=5)
+    tight = damastes.align(X, Y, **QUICK).certificate()
+    assert tight.excess < 1e-5
+    loose = alignment.certificate(200)
+    assert 0 <= loose.lower_bound < loose.value

@@ -26,10 +26,12 @@ from damastes.errors import InputError
 from damastes.initializers import Initializer
 from damastes.io.maps import save_map
 from damastes.mapping import Map
+from damastes.matching import Certificate, certify
 from damastes.pairs import Pairs
 from damastes.recipes import Recipe, recipe_named
 from damastes.retrieval import CSLS, Biases, MutualPairs, Neighbours, Retriever, mutual_pairs
 from damastes.solvers import Solver
+from damastes.transport import Assignment, Sinkhorn
 from damastes.vectors import Vectors, as_vectors
 
 __all__ = ["Alignment", "align"]
@@ -120,7 +122,7 @@ def align(
     return Alignment(Map(Q, frames[0], frames[1], made), source, target, history, clock.seconds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Alignment:
     """A map, the two clouds it was found on, and how it was found.
 
@@ -181,6 +183,17 @@ class Alignment:
     def mutual_pairs(self, *, retriever: Retriever | None = None) -> MutualPairs:
         """Return the induced lexicon: the pairs of rows that choose each other, with their scores."""
         return mutual_pairs(*self._embedded(), self._biases(retriever or CSLS(), False))
+
+    def certificate(self, n_points: int = 500) -> Certificate:
+        """Bound how far Q is from the global optimum of the problem on the first n_points of each framed cloud.
+
+        The bound is tight when the clouds are isometric and loose when they are not. O(n_points²) a step, some seconds.
+        """
+        X, Y = (
+            frame(take_rows(vectors.matrix, np.arange(min(n_points, len(vectors)))))
+            for frame, vectors in ((self.map.source_frame, self.source), (self.map.target_frame, self.target))
+        )
+        return certify(X, Y, self.Q, coupler=Assignment() if X.shape[0] == Y.shape[0] else Sinkhorn(reg=0.01))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the map (not the clouds) to a safetensors file, at once or not at all."""

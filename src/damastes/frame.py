@@ -60,7 +60,7 @@ class Frame:
         return FittedFrame(centre, plain.length, stretch, unstretch)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FittedFrame:
     """A frame learned from a cloud: call it on raw vectors (n, d), `undo` it on framed ones.
 

@@ -12,7 +12,7 @@ from damastes.frame import FittedFrame
 __all__ = ["Map"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Map:
     """source @ Q ≈ target, in the frames of both.
 

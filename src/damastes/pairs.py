@@ -12,7 +12,7 @@ from damastes.errors import InputError
 __all__ = ["Pairs"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
     """Row `source[k]` of one cloud corresponds to row `target[k]` of the other, with weight `weights[k]`.
 

@@ -14,7 +14,7 @@ from damastes.errors import InputError
 __all__ = ["Vectors"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vectors:
     """A labelled cloud of points.
 

@@ -54,9 +54,6 @@ def main() -> None:
         _fail(error, 2)
     except (MemoryError, OSError, ImportError) as error:
         _fail(error, 1)
-    except KeyboardInterrupt:
-        typer.echo("interrupted: nothing was written", err=True)
-        sys.exit(130)
 
 
 def _fail(error: Exception, status: int) -> None:

@@ -16,6 +16,8 @@ def read_lexicon(path: str | PathLike[str]) -> list[tuple[str, str]]:
     Casing stays as it is, empty lines are skipped, and so is everything after the second column.
     """
     path = Path(path)
+    if not path.is_file():
+        raise FileFormatError(f"{path}: there is no such file")
     pairs = []
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -29,8 +31,6 @@ def read_lexicon(path: str | PathLike[str]) -> list[tuple[str, str]]:
                         f"{path}, line {number}: expected two words separated by a tab or blanks, got {line.strip()!r}"
                     )
                 pairs.append((words[0], words[1]))
-    except FileNotFoundError:
-        raise FileFormatError(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: expected UTF-8 text, got {error.reason}") from None
     if not pairs:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, namespace, no_progress, take_rows
+from damastes._arrays import Array, Progress, head_rows, namespace, no_progress, take_rows
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
@@ -74,9 +74,7 @@ class Stochastic:
         xp = namespace(X)
         if self.pool < 1:
             raise InputError(f"pool must be at least 1 point, got {self.pool}")
-        pools = [Z[: self.pool, :] for Z in (X, Y)]
-        # ||XQ||² is ||X||² when d_x ≤ d_y; otherwise Q drops coordinates, and the padded problem counts them all the same.
-        energy = sum(float(xp.mean(xp.sum(Z * Z, axis=1))) for Z in pools)
+        pools = [head_rows(Z, self.pool) for Z in (X, Y)]
         total = sum(phase.n_iter for phase in self.schedule)
         history: list[dict[str, float]] = []
         for phase in self.schedule:
@@ -92,6 +90,8 @@ class Stochastic:
                 coupled = self.coupling((Xt @ Q) @ Yt.T)
                 # Line 4: −G/2b.
                 M = coupled.cross(Xt, Yt)
+                # ||XQ||² is ||X||² when d_x ≤ d_y; otherwise Q drops coordinates, which the padded problem still counts.
+                energy = sum(float(xp.sum(Z * Z)) / size for Z in (Xt, Yt))
                 cost = energy - 2 * float(xp.sum(Q * M))
                 # Line 5.
                 Q = polar(Q + phase.lr * with_known(M, X, Y, pairs))
