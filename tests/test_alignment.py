@@ -49,10 +49,10 @@ def test_a_rotation_and_a_permutation_are_recovered_exactly(kind, centred, seed)
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize(("d", "d_target"), [(12, 12), (10, 14), (14, 10)])
+@pytest.mark.parametrize(("d", "d_target"), [(20, 20), (16, 24), (24, 16)])
 @pytest.mark.parametrize("extra", [0, 50])
 def test_noise_unequal_sizes_and_unequal_dimensions(d, d_target, extra, seed):
-    X, Y, Q, partner = scene("mixture", seed, d=d, d_target=d_target, extra=extra, noise=0.02)
+    X, Y, Q, partner = scene("mixture", seed, d=d, d_target=d_target, extra=extra, noise=0.04)
     alignment = damastes.align(X, Y, random_state=seed, **QUICK)
     truth = dataclasses.replace(alignment, map=dataclasses.replace(alignment.map, Q=Q))
     assert recovered(truth, partner) >= 0.995  # otherwise the problem is not solvable
@@ -158,7 +158,7 @@ def test_neighbours_translate_and_lexicon_agree(alignment):
 
 
 def test_unseen_vectors_map_like_seen_ones(english, spanish, alignment):
-    rows = np.arange(2000, 2050)
+    rows = np.arange(1900, 1950)
     mapped = alignment.transform(english.matrix)
     np.testing.assert_allclose(alignment.transform(english.matrix[rows]), mapped[rows], atol=1e-6)
     np.testing.assert_allclose(alignment.inverse_transform(mapped), english.matrix, atol=1e-3)
