@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pairs", default="en-fr,sample")
     parser.add_argument("--points", type=int, default=2500)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=30)
     arguments = parser.parse_args()
     rows = []
     for name in arguments.pairs.split(","):
