@@ -45,11 +45,11 @@ class TestFromRows:
 
 
 class TestEvidence:
-    def test_trust_is_a_half_at_as_many_pairs_as_dimensions(self):
+    def test_trust_is_a_half_at_a_tenth_of_the_points(self):
         pairs = Pairs.from_rows([(i, i) for i in range(10)], 10, 10)
-        assert pairs.trust(10) == 0.5
+        assert pairs.trust(100) == 0.5
         assert Pairs.none().trust(10) == 0
-        assert 0.5 < pairs.trust(5) < 1
+        assert 0.5 < pairs.trust(50) < 1
 
     def test_repeating_a_pair_is_doubling_its_weight(self, rng):
         X, Y = cloud(5, 3, rng), cloud(5, 2, rng)

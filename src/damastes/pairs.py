@@ -59,10 +59,14 @@ class Pairs:
         keep = weights > 0
         return cls(source[keep], target[keep], weights[keep])
 
-    def trust(self, dimension: int) -> float:
-        """The share of the evidence that known pairs get, in [0, 1): half when there are as many as dimensions."""
-        total = float(self.weights.sum())
-        return total / (total + dimension)
+    def trust(self, n_points: int) -> float:
+        """The share of the evidence that known pairs get, in [0, 1): one counts as much as ten estimated ones.
+
+        `n_points` is how many points the rest is estimated from. More than that made results on real words worse
+        (benchmarks/known_pairs.py): many points whose partners are guessed fix a map better than a few certain ones.
+        """
+        total = 10 * float(self.weights.sum())
+        return total / (total + n_points)
 
     def cross(self, X: Array, Y: Array) -> Array:
         """Σ w_k x_k y_kᵀ / Σ w_k, of the size of XᵀPY for a plan P of mass 1."""

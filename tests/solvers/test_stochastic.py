@@ -82,7 +82,7 @@ class TestStep:
     def test_known_pairs_enter_by_their_trust(self, rng):
         scene = planted(25, 4)
         X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng)
-        pairs = Pairs.from_rows([(0, 3, 1.0), (7, 1, 3.0)], 25, 25)
+        pairs = Pairs.from_rows([(0, 3, 0.625), (7, 1, 1.875)], 25, 25)
         known = (np.outer(X[0], Y[3]) + 3 * np.outer(X[7], Y[1])) / 4
         M = X.T @ Assignment()((X @ Q) @ Y.T).plan() @ Y
         solution = solve(X, Y, Q, schedule=(Phase(1, 25, 2.0),), coupling=Assignment(), pairs=pairs)

@@ -79,7 +79,7 @@ class Convex:
         M = unroot_x @ relaxation.state[2] @ unroot_y / ratio
         if len(pairs):
             known = float64(pairs.cross(X, Y))
-            share = pairs.trust(max(X.shape[1], Y.shape[1]))
+            share = pairs.trust(min(X.shape[0], Y.shape[0]))
             M = (1 - share) * M + share * known
         xp = namespace(X)
         evidence = {

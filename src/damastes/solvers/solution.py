@@ -34,5 +34,5 @@ def with_known(M: Array, X: Array, Y: Array, pairs: Pairs) -> Array:
     """Mix XᵀPY of the estimated correspondence with that of the known pairs, by how many of those there are."""
     if len(pairs) == 0:
         return M
-    share = pairs.trust(max(X.shape[1], Y.shape[1]))
+    share = pairs.trust(min(X.shape[0], Y.shape[0]))
     return (1 - share) * M + share * pairs.cross(X, Y)
