@@ -8,7 +8,8 @@ demo: .venv/.installed
 	$(BIN)/damastes demo
 
 test: .venv/.installed-dev lint
-	$(BIN)/python -m pytest -n 2
+	# One thread a worker: two workers with two threads each get in each other's way on two cores.
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check src tests benchmarks
