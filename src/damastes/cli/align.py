@@ -2,49 +2,157 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import asdict, is_dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from damastes.cli.run import write_run
-from damastes.cli.terminal import print_json, progress_bar
+from damastes.cli.options import AsJson, SkipBadLines
+from damastes.cli.run import Reading, verdict_of, write_run
+from damastes.cli.terminal import note, print_evaluations, print_json, progress_bar
+from damastes.errors import InputError
 
-__all__ = ["align"]
+if TYPE_CHECKING:
+    from damastes import Evaluation, Vectors
+    from damastes.initializers import Initializer
+
+__all__ = ["align", "exit_with"]
+
+FAILED = 3
+
+
+class RecipeName(StrEnum):
+    """Recipes by name."""
+
+    default = "default"
+    paper = "paper"
+    authors = "authors"
 
 
 def align(
-    source: Annotated[Path, typer.Argument(help="Vectors to map: .npz or word2vec text.")],
-    target: Annotated[Path, typer.Argument(help="Vectors to map them to.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the map, the lexicon and the record.")],
-    limit: Annotated[int, typer.Option(min=1, help="Read at most so many vectors of each file.")] = 200_000,
-    recipe: Annotated[str, typer.Option(help="default, paper or authors.")] = "default",
-    pairs: Annotated[Path | None, typer.Option(help="Known pairs to learn from: a file of two columns.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    source: Annotated[Path, typer.Argument(help="Vectors to map, in any form.", show_default=False)],
+    target: Annotated[Path, typer.Argument(help="Vectors to map them to.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where map, lexicon and record are written.", show_default=False
+        ),
+    ],
+    limit: Annotated[int, typer.Option(min=2, help="Read at most so many vectors of each file.")] = 200_000,
+    recipe: Annotated[RecipeName, typer.Option(help="The method.")] = RecipeName.default,
+    initializer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Start with convex, random or anchors, not as the recipe does.")
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|identical", help="Learn from known pairs: a file of two columns, or the words both sides share."
+        ),
+    ] = None,
+    lexicon: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Measure the result on these pairs, after the fit.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
+    lower: Annotated[
+        bool, typer.Option("--lower", help="Words in lower case; of two that become the same, the first stays.")
+    ] = False,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: AsJson = False,
 ) -> None:
     """Align two files of word vectors without a dictionary.
+
+    Exit status: 0, 2 when the input is bad, 3 when the alignment is judged to have failed.
 
     Example: damastes align wiki.en.vec wiki.es.vec -o en-es
     """
     import damastes
-    from damastes.errors import InputError
 
-    clouds = [damastes.read_vectors(path, limit=limit) for path in (source, target)]
-    known: list[tuple[str, str]] | None = None
-    if pairs is not None:
-        listed = damastes.read_lexicon(pairs)
-        known = [pair for pair in listed if pair[0] in clouds[0] and pair[1] in clouds[1]]
-        if not known:
-            raise InputError(f"{pairs}: none of its {len(listed)} pairs has both words in the vocabularies")
-        typer.echo(f"known pairs: {len(known)} of {len(listed)} are in the vocabularies", err=True)
+    start = None if initializer is None else _initializer_named(initializer)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file; -o names the directory to write to")
+    # What can be wrong with the small files is said before the large ones are read.
+    listed = None if pairs in (None, "identical") else damastes.read_lexicon(pairs)
+    asked = None if lexicon is None else damastes.read_lexicon(lexicon)
+    reading = Reading(limit, lower, skip_bad_lines)
+    began = time.perf_counter()
+    clouds = [reading(path) for path in (source, target)]
+    seconds = {"reading": time.perf_counter() - began}
+    known = None if pairs is None else _known_pairs(pairs, listed, reading, clouds)
     with progress_bar() as progress:
-        alignment = damastes.align(*clouds, recipe=recipe, pairs=known, random_state=seed, progress=progress)
-    options = {"limit": limit, "recipe": recipe, "pairs": None if pairs is None else str(pairs), "seed": seed}
-    record = write_run(output, alignment, {"source": source, "target": target}, options)
+        alignment = damastes.align(
+            *clouds, recipe=recipe.value, initializer=start, pairs=known, random_state=seed, progress=progress
+        )
+    evaluations = [] if asked is None else [damastes.evaluate(alignment, reading.pairs(asked))]
+    inputs = {"source": source, "target": target}
+    if pairs is not None and listed is not None:
+        inputs["pairs"] = Path(pairs)
+    if lexicon is not None:
+        inputs["lexicon"] = lexicon
+    options = {
+        **asdict(reading),
+        "recipe": recipe.value,
+        "initializer": initializer,
+        "pairs": pairs,
+        "lexicon": None if lexicon is None else str(lexicon),
+        "seed": seed,
+    }
+    results = [result.to_json() for result in evaluations]
+    record = write_run(output, alignment, inputs, options, seconds=seconds, evaluation=results or None)
     if as_json:
         print_json(record)
-        return
-    seconds = sum(alignment.seconds.values())
-    typer.echo(f"aligned {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s")
-    typer.echo(f"{output}: map.safetensors, lexicon.tsv ({record['lexicon']['pairs']:,} pairs), run.json")
+    else:
+        _report(output, record, clouds, evaluations, verdict_of(alignment))
+    exit_with(verdict_of(alignment))
+
+
+def exit_with(verdict: Any) -> None:
+    """End with the status of a failed alignment if it is one."""
+    if verdict is not None and verdict.label == "failed":
+        raise typer.Exit(FAILED)
+
+
+def _report(
+    output: Path, record: dict[str, Any], clouds: list[Vectors], evaluations: list[Evaluation], verdict: Any
+) -> None:
+    seconds = sum(record["seconds"].values())
+    typer.echo(f"Aligned {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s.")
+    if verdict is not None:
+        typer.echo(f"Verdict: {verdict}")
+    if evaluations:
+        typer.echo("\nRight translations in % (95 % interval):\n")
+        print_evaluations(evaluations)
+        typer.echo("")
+    typer.echo(f"Written to {output}/: map.safetensors, lexicon.tsv ({record['lexicon']['pairs']:,} pairs), run.json")
+    typer.echo(f"Next:  damastes translate {output} WORD")
+
+
+def _known_pairs(
+    option: str, listed: list[tuple[str, str]] | None, reading: Reading, clouds: list[Vectors]
+) -> list[tuple[str, str]]:
+    source, target = clouds
+    if listed is None:
+        known = [(label, label) for label in source.labels or () if label in target]
+        if not known:
+            raise InputError("--pairs identical: the two vocabularies have no word in common")
+        note(f"known pairs: {len(known):,} identical words")
+        return known
+    known = [pair for pair in dict.fromkeys(reading.pairs(listed)) if pair[0] in source and pair[1] in target]
+    if not known:
+        raise InputError(f"{option}: none of its {len(listed):,} pairs has both words in the vocabularies")
+    note(f"known pairs: {len(known):,} of {len(listed):,} are in the vocabularies")
+    return known
+
+
+def _initializer_named(name: str) -> Initializer:
+    """A start by name: any strategy that the room exports, with its own settings."""
+    from damastes import initializers
+
+    exported = {key.lower(): getattr(initializers, key) for key in initializers.__all__}
+    starts = {key: value for key, value in exported.items() if is_dataclass(value) and "__call__" in vars(value)}
+    if name not in starts:
+        raise InputError(f"--initializer must be one of {', '.join(sorted(starts))}, got {name!r}")
+    chosen: Initializer = starts[name]()
+    return chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import warnings
 from importlib.metadata import version
@@ -11,11 +13,19 @@ import typer
 
 from damastes.cli import terminal
 from damastes.cli.align import align
+from damastes.cli.apply import apply
+from damastes.cli.convert import convert
 from damastes.cli.demo import demo
 from damastes.cli.evaluate import evaluate
+from damastes.cli.fetch import fetch
+from damastes.cli.info import info
+from damastes.cli.lexicon import lexicon
+from damastes.cli.translate import translate
 from damastes.errors import InputError
 
 __all__ = ["main"]
+
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 app = typer.Typer(
     help="Align two embedding spaces when nobody knows which point corresponds to which.",
@@ -24,9 +34,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(align)
-app.command()(evaluate)
+for command in (demo, align, evaluate, translate, lexicon, apply, convert, info, fetch):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,31 +46,62 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors; also after a command.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    terminal.debug = debug
+    terminal.debug = terminal.debug or debug
 
 
 def main() -> None:
-    """Run the command line: 0 on success, 2 on bad input, 130 when interrupted."""
+    """Run the command line: 0 on success, 2 on bad input, 3 when the verdict is "failed", 130 when interrupted."""
     warnings.showwarning = _show_warning
+    # What a command was writing is removed when it is asked to end, as when it is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    arguments = sys.argv[1:]
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    terminal.debug = "--debug" in own
+    arguments = [argument for argument in own if argument != "--debug"] + arguments[len(own) :]
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        app()
+        status = app(arguments, prog_name="damastes", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except InputError as error:
-        _fail(error, 2)
+        return _fail(error, str(error), BAD_INPUT)
+    except _UsageError as error:
+        return _fail(error, _usage(error), BAD_INPUT)
     except (MemoryError, OSError, ImportError) as error:
-        _fail(error, 1)
+        return _fail(error, str(error) or type(error).__name__, 1)
+    if status == INTERRUPTED:
+        typer.echo("damastes: interrupted", err=True)
+    return status if isinstance(status, int) else 0
 
 
-def _fail(error: Exception, status: int) -> None:
+# Typer brings its own copy of click or uses the installed one, by version; this is the class in either.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+def _usage(error: Any) -> str:
+    message = " ".join(error.format_message().split())
+    name = error.ctx.command_path if error.ctx is not None else "damastes"
+    return f"{message} See '{name} --help'."
+
+
+def _fail(error: Exception, message: str, status: int) -> int:
     if terminal.debug:
         raise error
-    typer.echo(f"damastes: {str(error) or type(error).__name__}", err=True)
-    sys.exit(status)
+    typer.echo(f"damastes: {message}", err=True)
+    return status
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"note: {message}", err=True)
+    terminal.note(str(message))

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from damastes.cli.run import write_run
+from damastes.cli.align import exit_with
+from damastes.cli.options import AsJson, retrievers
+from damastes.cli.run import verdict_of, write_run
 from damastes.cli.terminal import print_evaluations, print_json, progress_bar
 
 __all__ = ["demo"]
@@ -17,16 +19,17 @@ _WORDS = ("parliament", "green", "seven", "fishermen", "railway", "thank", "clim
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for what is written.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where map, lexicon and record are written.")
+    ] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Align the shipped English and Spanish vectors without a dictionary, and look at the result.
 
     Example: damastes demo
     """
     import damastes
-    from damastes.retrieval import CSLS, Nearest
 
     en, es = damastes.samples.load("en"), damastes.samples.load("es")
     if not as_json:
@@ -35,30 +38,36 @@ def demo(
         alignment = damastes.align(en, es, random_state=seed, progress=progress)
     with as_file(files("damastes.samples")) as folder:
         inputs = {"source": folder / "en.npz", "target": folder / "es.npz"}
-        record = write_run(output, alignment, inputs, {"limit": None, "recipe": "default", "pairs": None, "seed": seed})
+        options = {"limit": None, "recipe": "default", "pairs": None, "seed": seed}
+        record = write_run(output, alignment, inputs, options)
     # The lexicon is read here, after the fit, and only to measure it.
     lexicon = damastes.samples.lexicon()
     results = [
-        damastes.evaluate(alignment, lexicon, retriever=retriever, backward=backward)
+        damastes.evaluate(alignment, lexicon, retriever=retrievers()[name], backward=backward)
         for backward in (False, True)
-        for retriever in (Nearest(), CSLS())
+        for name in ("nn", "csls")
     ]
+    verdict = verdict_of(alignment)
     translations = {word: alignment.translate(word, k=3) for word in _WORDS}
     if as_json:
         print_json(
             {
                 "seconds": record["seconds"],
+                "verdict": record["verdict"],
                 "evaluation": [result.to_json() for result in results],
                 "translations": translations,
                 "output": str(output),
             }
         )
+        exit_with(verdict)
         return
-    seconds = sum(alignment.seconds.values())
-    typer.echo(f"\nAligned in {seconds:.1f} s. Right translations on the shipped lexicon, in % (95 % interval):\n")
+    typer.echo(f"\nAligned in {sum(alignment.seconds.values()):.1f} s.{'' if verdict is None else f' Verdict: {verdict}'}")
+    typer.echo("Right translations on the shipped lexicon, in % (95 % interval):\n")
     print_evaluations(results)
     typer.echo("\nSome translations, best first:\n")
     for word, found in translations.items():
         typer.echo(f"  {word:12} {', '.join(label for label, _ in found)}")
     typer.echo(f"\nWritten to {output}/: map.safetensors, lexicon.tsv ({record['lexicon']['pairs']:,} pairs), run.json")
-    typer.echo("Next, with your own vectors:  damastes align SOURCE TARGET -o DIR")
+    typer.echo(f"Next, more translations:      damastes translate {output} WORD")
+    typer.echo("Or, with your own vectors:    damastes align SOURCE TARGET -o DIR")
+    exit_with(verdict)

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from damastes._arrays import NumpyArray
 from damastes.alignment import Alignment
 from damastes.errors import InputError
 from damastes.retrieval import CSLS, Retriever
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Band", "Evaluation", "evaluate", "retrieval_name"]
+
+# Where one frequency band ends and the next begins, by rank in the vocabulary that is asked.
+BAND_EDGES = (1_000, 5_000, 20_000, 50_000, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The same for the words of rank `first` to `last` alone, 1 being the most frequent."""
+
+    first: int
+    last: int
+    n_queries: int
+    precision: dict[int, float]
+    ci95: dict[int, tuple[float, float]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        return {"first": self.first, "last": self.last, "n_queries": self.n_queries, **_shares_to_json(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +41,8 @@ class Evaluation:
     """How often a right translation is among the k best.
 
     `precision[k]` is a share of the `n_queries` words that could be asked, `ci95[k]` its 95 % interval (Wilson), `coverage`
-    the share of the lexicon's words that could be asked because both vocabularies know them and a translation.
+    the share of the lexicon's words that could be asked because both vocabularies know them and a translation. `bands` has the
+    frequency bands in which words were asked, when the order of the vocabulary means frequency.
     """
 
     retrieval: str
@@ -30,6 +51,7 @@ class Evaluation:
     coverage: float
     precision: dict[int, float]
     ci95: dict[int, tuple[float, float]]
+    bands: tuple[Band, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain JSON values."""
@@ -38,8 +60,8 @@ class Evaluation:
             "direction": self.direction,
             "n_queries": self.n_queries,
             "coverage": self.coverage,
-            "precision": {str(k): share for k, share in self.precision.items()},
-            "ci95": {str(k): list(interval) for k, interval in self.ci95.items()},
+            **_shares_to_json(self),
+            "bands": [band.to_json() for band in self.bands],
         }
 
 
@@ -89,15 +111,44 @@ def evaluate(
     retriever = retriever or CSLS()
     found = alignment.neighbours(max(ks), retriever=retriever, queries=queries, backward=backward).indices
     right = np.array([[j in answers[q] for j in row] for q, row in zip(queries.tolist(), found.tolist(), strict=True)])
-    hits = {k: int(right[:, :k].any(axis=1).sum()) for k in ks}
+    precision, ci95 = _shares(right, ks)
     return Evaluation(
-        retrieval=type(retriever).__name__.lower().replace("nearest", "nn"),
+        retrieval=retrieval_name(retriever),
         direction="backward" if backward else "forward",
         n_queries=len(queries),
         coverage=len(queries) / len(words),
-        precision={k: n / len(queries) for k, n in hits.items()},
-        ci95={k: wilson_interval(n, len(queries)) for k, n in hits.items()},
+        precision=precision,
+        ci95=ci95,
+        bands=_bands(queries, right, ks, len(asked)) if asked.ordered else (),
     )
+
+
+def retrieval_name(retriever: Retriever) -> str:
+    """The name of a criterion in results: nn, csls, isf, or the class's own."""
+    return type(retriever).__name__.lower().replace("nearest", "nn")
+
+
+def _shares(right: NumpyArray, ks: Sequence[int]) -> tuple[dict[int, float], dict[int, tuple[float, float]]]:
+    n = len(right)
+    hits = {k: int(right[:, :k].any(axis=1).sum()) for k in ks}
+    return {k: hit / n for k, hit in hits.items()}, {k: wilson_interval(hit, n) for k, hit in hits.items()}
+
+
+def _bands(queries: NumpyArray, right: NumpyArray, ks: Sequence[int], n_words: int) -> tuple[Band, ...]:
+    edges = [0, *(edge for edge in BAND_EDGES if edge < n_words), n_words]
+    bands = []
+    for begin, end in pairwise(edges):
+        inside = (queries >= begin) & (queries < end)
+        if inside.any():
+            bands.append(Band(begin + 1, end, int(inside.sum()), *_shares(right[inside], ks)))
+    return tuple(bands)
+
+
+def _shares_to_json(result: Evaluation | Band) -> dict[str, Any]:
+    return {
+        "precision": {str(k): share for k, share in result.precision.items()},
+        "ci95": {str(k): list(interval) for k, interval in result.ci95.items()},
+    }
 
 
 def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
