@@ -71,9 +71,39 @@ class TestPrecision:
         result = evaluate(alignment, [("red", "rojo")], retriever=retriever)
         assert result.retrieval == name
         values = result.to_json()
-        assert list(values) == ["retrieval", "direction", "n_queries", "coverage", "precision", "ci95"]
+        assert list(values) == ["retrieval", "direction", "n_queries", "coverage", "precision", "ci95", "bands"]
         assert values["precision"] == {"1": 1.0, "5": 1.0, "10": 1.0}
         assert values["ci95"]["1"] == list(result.ci95[1])
+
+
+class TestBands:
+    @pytest.fixture
+    def ordered(self, rng):
+        """Every word is its own translation, except those after the first thousand, which are their neighbour's."""
+        plain = FittedFrame(np.zeros(8), 1.0, None, None)
+        words = [str(i) for i in range(1200)]
+        cloud = Vectors(words, rng.standard_normal((1200, 8)), ordered=True)
+        return Alignment(Map(np.eye(8), plain, plain), cloud, cloud)
+
+    def test_each_band_has_the_words_of_its_ranks(self, ordered):
+        lexicon = [("0", "0"), ("999", "999"), ("1000", "1001"), ("1001", "1001"), ("1199", "0"), ("5", "7")]
+        result = evaluate(ordered, lexicon, retriever=Nearest(), ks=(1,))
+        assert [(band.first, band.last, band.n_queries) for band in result.bands] == [(1, 1000, 3), (1001, 1200, 3)]
+        assert [band.precision[1] for band in result.bands] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
+        assert result.bands[0].ci95[1] == wilson_interval(2, 3)
+        assert result.to_json()["bands"][0] == {
+            "first": 1,
+            "last": 1000,
+            "n_queries": 3,
+            "precision": {"1": result.bands[0].precision[1]},
+            "ci95": {"1": list(wilson_interval(2, 3))},
+        }
+
+    def test_a_band_that_nobody_asks_is_left_out(self, ordered):
+        assert [band.first for band in evaluate(ordered, [("1100", "1100")]).bands] == [1001]
+
+    def test_points_in_no_order_have_no_bands(self, alignment):
+        assert evaluate(alignment, [("red", "rojo")]).bands == ()
 
 
 class TestWilson:

@@ -33,15 +33,17 @@ class RecipeName(StrEnum):
 
 
 def align(
-    source: Annotated[Path, typer.Argument(help="Vectors to map, in any form.", show_default=False)],
-    target: Annotated[Path, typer.Argument(help="Vectors to map them to.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Vectors to map, in any form.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="Vectors to map them to.", show_default=False)],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="DIR", help="Where map, lexicon and record are written.", show_default=False
         ),
     ],
-    limit: Annotated[int, typer.Option(min=2, help="Read at most so many vectors of each file.")] = 200_000,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Read at most so many vectors of each file.")
+    ] = 200_000,
     recipe: Annotated[RecipeName, typer.Option(help="The method.")] = RecipeName.default,
     initializer: Annotated[
         str | None, typer.Option(metavar="NAME", help="Start with convex, random or anchors, not as the recipe does.")
@@ -49,13 +51,14 @@ def align(
     pairs: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|identical", help="Learn from known pairs: a file of two columns, or the words both sides share."
+            metavar="FILE|identical",
+            help="Learn from known pairs: a file of two columns, or the words both sides share.",
         ),
     ] = None,
     lexicon: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Measure the result on these pairs, after the fit.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same result.")] = 0,
     lower: Annotated[
         bool, typer.Option("--lower", help="Words in lower case; of two that become the same, the first stays.")
     ] = False,
@@ -150,9 +153,13 @@ def _initializer_named(name: str) -> Initializer:
     """A start by name: any strategy that the room exports, with its own settings."""
     from damastes import initializers
 
-    exported = {key.lower(): getattr(initializers, key) for key in initializers.__all__}
-    starts = {key: value for key, value in exported.items() if is_dataclass(value) and "__call__" in vars(value)}
+    exported: dict[str, Any] = {key.lower(): getattr(initializers, key) for key in initializers.__all__}
+    starts = {key: value for key, value in exported.items() if _is_strategy(value)}
     if name not in starts:
         raise InputError(f"--initializer must be one of {', '.join(sorted(starts))}, got {name!r}")
     chosen: Initializer = starts[name]()
     return chosen
+
+
+def _is_strategy(value: Any) -> bool:
+    return is_dataclass(value) and "__call__" in vars(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import warnings
@@ -32,6 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, align, evaluate, translate, lexicon, apply, convert, info, fetch):
@@ -71,10 +71,6 @@ def _run(arguments: list[str]) -> int:
         status = app(arguments, prog_name="damastes", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except InputError as error:
         return _fail(error, str(error), BAD_INPUT)
     except _UsageError as error:
@@ -91,7 +87,7 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def _usage(error: Any) -> str:
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().replace("Value error, ", "").split())
     name = error.ctx.command_path if error.ctx is not None else "damastes"
     return f"{message} See '{name} --help'."
 

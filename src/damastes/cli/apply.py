@@ -42,13 +42,14 @@ def apply(
         FrameName,
         typer.Option(help="target: coordinates of the other side's file; shared: where cosines are compared."),
     ] = FrameName.target,
-    limit: Annotated[int | None, typer.Option(min=1, help="Map at most so many vectors.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Map at most so many vectors.")] = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Map a file of vectors, also of words that were not aligned. Works in blocks, so a file of any size will do.
+    """Map a file of vectors, also of words that were not aligned.
 
-    With --frame shared, map the source file as it is and the target file with --inverse: both are then in one space.
+    It works in blocks, so a file of any size will do. With --frame shared, map the source file as it is and the target
+    file with --inverse: both are then in one space.
 
     Example: damastes apply en-es wiki.en.vec wiki.en-in-es.vec
     """

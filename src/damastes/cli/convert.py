@@ -19,11 +19,13 @@ def convert(
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="Where to write; its name decides the form.", show_default=False)
     ],
-    limit: Annotated[int | None, typer.Option(min=1, help="Copy at most so many vectors.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Copy at most so many vectors.")] = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Convert a file of vectors to the form that OUT's name says: .vec, .txt, .npz, .safetensors, .parquet, also .gz and such.
+    """Convert a file of vectors to another form.
+
+    The name of OUT decides: .vec, .txt, .npz, .safetensors, .parquet; text also with .gz and such.
 
     Example: damastes convert wiki.en.vec wiki.en.npz --limit 200000
     """

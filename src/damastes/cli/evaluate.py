@@ -50,14 +50,12 @@ def evaluate(
         typer.Option(metavar="SOURCE TARGET", help="Two texts, a sentence a line, aligned: sentence retrieval."),
     ] = None,
     retrieval: Annotated[RetrievalOrAll, typer.Option(help="How translations are chosen.")] = RetrievalOrAll.csls,
-    direction: Annotated[
-        Direction, typer.Option(help="Ask source words, target words or both.")
-    ] = Direction.forward,
+    direction: Annotated[Direction, typer.Option(help="Ask source words, target words or both.")] = Direction.forward,
     as_json: AsJson = False,
 ) -> None:
-    """Measure an alignment: on a lexicon, on word similarities, on sentences.
+    """Measure an alignment on a lexicon, word similarities or sentences.
 
-    Example: damastes evaluate en-es --lexicon en-es.txt --retrieval all --direction both
+    Example: damastes evaluate en-es --lexicon en-es.txt --direction both
     """
     import damastes
     from damastes.evaluation import retrieve_sentences, word_similarity
@@ -96,8 +94,8 @@ def evaluate(
             print_bands(words)
     if similar is not None:
         typer.echo(
-            f"{_gap(words)}Word similarity ({'–'.join(similar.sides)}): Spearman {similar.spearman:.3f} on {similar.n_pairs} pairs, "
-            f"{100 * similar.coverage:.0f} % of the list"
+            f"{_gap(words)}Word similarity ({'–'.join(similar.sides)}): Spearman {similar.spearman:.3f} "
+            f"on {similar.n_pairs:,} pairs, {100 * similar.coverage:.0f} % of the list"
         )
     for result in found:
         _print_sentences(result, _gap(words) if result is found[0] and similar is None else "")

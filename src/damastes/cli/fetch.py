@@ -16,7 +16,7 @@ __all__ = ["fetch"]
 
 def fetch(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="What to download.", show_default=False)
+        list[str] | None, typer.Argument(metavar="NAME", help="What to download.", show_default=False)
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="Show what there is, and what is in the cache.")] = False,
     cache: Annotated[
@@ -31,9 +31,10 @@ def fetch(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Download the public fastText vectors and MUSE lexicons that the paper used, and print where they are.
+    """Download public vectors and lexicons, and print where they are.
 
-    A download that was interrupted goes on where it stopped. The cache is $DAMASTES_CACHE, or the platform's place for caches.
+    These are the fastText vectors and MUSE lexicons that the paper used. A download that was interrupted goes on where it
+    stopped. The cache is $DAMASTES_CACHE, or the platform's place for caches.
 
     Example: damastes fetch wiki.en.vec en-es.5000-6500.txt
     """

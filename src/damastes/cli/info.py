@@ -23,11 +23,14 @@ _WORDS = 8
 
 def info(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Vectors, a saved map, or what 'damastes align' wrote.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Vectors, a saved map, or what 'damastes align' wrote.", show_default=False
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file is: its form, how many vectors of how many numbers, first words, lengths, memory.
+    """Say what a file is: form, size, first words, lengths, memory.
 
     Example: damastes info wiki.en.vec
     """
@@ -58,14 +61,14 @@ def _about_vectors(path: Path) -> dict[str, Any]:
     low, middle, high = np.percentile(lengths, (0, 50, 100)).tolist()
     return {
         "file": str(path),
-        "what": "vectors",
+        "kind": "vectors",
         "format": about.format,
-        "vectors": about.n,
+        "n": about.n,
         "dimension": about.dimension,
-        "first words": words[:_WORDS],
-        "lengths": {"smallest": low, "median": middle, "largest": high, "of the first": len(words)},
-        "bytes on disk": path.stat().st_size,
-        "bytes in memory": None if about.n is None else 4 * about.n * about.dimension,
+        "first_words": words[:_WORDS],
+        "norms": {"smallest": low, "median": middle, "largest": high, "of_first": len(words)},
+        "bytes": path.stat().st_size,
+        "memory_bytes": None if about.n is None else 4 * about.n * about.dimension,
     }
 
 
@@ -88,14 +91,14 @@ def _about_map(path: Path, mapping: Map) -> dict[str, Any]:
     made = mapping.made
     return {
         "file": str(path),
-        "what": "map of damastes",
+        "kind": "map",
         "dimensions": list(mapping.Q.shape),
         "source": made.get("source"),
         "target": made.get("target"),
         "seed": made.get("random_state"),
-        "known pairs": made.get("n_pairs"),
-        "made by damastes": made.get("damastes"),
-        "bytes on disk": path.stat().st_size,
+        "n_pairs": made.get("n_pairs"),
+        "damastes": made.get("damastes"),
+        "bytes": path.stat().st_size,
     }
 
 
@@ -108,44 +111,65 @@ def _about_run(directory: Path) -> dict[str, Any]:
     verdict = record.get("verdict")
     return {
         "file": str(directory),
-        "what": "run of 'damastes align'",
+        "kind": "run",
         **{
-            side: {"file": entry["path"], "vectors": entry.get("n"), "dimension": entry.get("dimension")}
+            side: {"file": entry["path"], "n": entry.get("n"), "dimension": entry.get("dimension")}
             for side, entry in sides.items()
         },
-        "inputs found": len(inputs) == 2,
+        "inputs_found": len(inputs) == 2,
         "recipe": record["options"].get("recipe"),
         "seed": record["options"].get("seed"),
-        "known pairs": record.get("made", {}).get("n_pairs"),
-        "pairs in the lexicon": record.get("lexicon", {}).get("pairs"),
+        "n_pairs": record.get("made", {}).get("n_pairs"),
+        "lexicon_pairs": record.get("lexicon", {}).get("pairs"),
         "verdict": verdict.get("label") if isinstance(verdict, dict) else None,
         "seconds": sum(record["seconds"].values()),
-        "made by damastes": record.get("versions", {}).get("damastes"),
+        "damastes": record.get("versions", {}).get("damastes"),
     }
+
+
+# How people read the names and kinds of JSON.
+_NAMES = {
+    "n": "vectors",
+    "first_words": "first words",
+    "norms": "lengths",
+    "bytes": "on disk",
+    "memory_bytes": "in memory",
+    "n_pairs": "known pairs",
+    "lexicon_pairs": "lexicon",
+    "inputs_found": "inputs found",
+    "damastes": "made by",
+}
 
 
 def _flat(values: dict[str, Any]) -> list[tuple[str, str]]:
     """Values as people read them, a line each; what is not known is left out."""
-    rows = []
-    for name, value in values.items():
-        if value is None:
-            continue
-        if name.startswith("bytes "):
-            rows.append((name.removeprefix("bytes "), size_text(value)))
-        elif name == "dimensions":
-            rows.append((name, " × ".join(map(str, value))))
-        elif isinstance(value, dict):
-            rows.append((name, ", ".join(f"{key} {_text(item)}" for key, item in value.items() if item is not None)))
-        elif isinstance(value, list):
-            rows.append((name, " ".join(map(str, value))))
-        else:
-            rows.append((name, _text(value)))
-    return rows
+    return [(_NAMES.get(name, name), _text(name, value)) for name, value in values.items() if value is not None]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def _text(name: str, value: Any) -> str:
+    match name, value:
+        case (("bytes" | "memory_bytes"), int()):
+            return size_text(value)
+        case "kind", str():
+            return {"map": "a saved map", "run": "what 'damastes align' wrote"}.get(value, value)
+        case (("source" | "target"), dict()):
+            sizes = f"{value['n']:,} × {value['dimension']}" if value.get("n") and value.get("dimension") else ""
+            return f"{value.get('file') or value.get('name')}, {sizes}".rstrip(", ")
+        case "norms", dict():
+            low, middle, high = (value[key] for key in ("smallest", "median", "largest"))
+            return f"{low:.3g} to {high:.3g}, median {middle:.3g} (of the first {value['of_first']:,})"
+        case "dimensions", list():
+            return " × ".join(map(str, value))
+        case "lexicon_pairs", int():
+            return f"{value:,} pairs"
+        case "damastes", str():
+            return f"damastes {value}"
+        case _, bool():
+            return "yes" if value else "no"
+        case _, int():
+            return f"{value:,}"
+        case _, float():
+            return f"{value:.1f}"
+        case _, list():
+            return " ".join(map(str, value))
+    return str(value)

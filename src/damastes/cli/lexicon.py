@@ -28,18 +28,21 @@ class Form(StrEnum):
 def lexicon(
     directory: Directory,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output unless given.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write; standard output unless given."),
     ] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="Only so many pairs, of the highest scores.")] = None,
-    min_score: Annotated[float | None, typer.Option(help="Only pairs with at least this score.")] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only so many pairs, of the highest scores.")
+    ] = None,
+    min_score: Annotated[float | None, typer.Option(metavar="X", help="Only pairs with at least this score.")] = None,
     form: Annotated[
         Form | None, typer.Option("--format", help="TSV, or JSON lines; by the name of FILE unless given.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the induced lexicon: pairs of words that choose each other, highest score first.
+    """Write the induced lexicon, best pairs first.
 
-    Scores are those of CSLS: 0 is a pair as close as its neighbours.
+    It has the pairs of words that choose each other. Scores are those of CSLS: 0 is a pair as close as its neighbours.
 
     Example: damastes lexicon en-es -o en-es.tsv --top 5000
     """

@@ -55,7 +55,7 @@ class Reading:
         dropped = len(vectors) - len(first)
         if changed or dropped:
             warnings.warn(
-                f"{path}: lower case changed {changed:,} words; {dropped:,} were left out, as a more frequent word became the same",
+                f"{path}: lower case changed {changed:,} words; {dropped:,} were left out, as an earlier word is the same",
                 stacklevel=2,
             )
         kept = vectors.select(_rows(first))
@@ -114,9 +114,7 @@ def write_run(
     record: dict[str, Any] = plain(
         {
             "command": ["damastes", *sys.argv[1:]],
-            "inputs": {
-                name: {**_identify(path), **alignment.map.made.get(name, {})} for name, path in inputs.items()
-            },
+            "inputs": {name: {**_identify(path), **alignment.map.made.get(name, {})} for name, path in inputs.items()},
             "options": dict(options),
             "made": dict(alignment.map.made),
             "versions": {
@@ -212,7 +210,7 @@ def _changed(path: Path, entry: Mapping[str, Any]) -> bool:
     state = path.stat()
     if (state.st_size, state.st_mtime_ns) == (entry.get("size"), entry.get("modified")):
         return False
-    return _hash(path) != entry["sha256"]
+    return _hash(path) != str(entry["sha256"])
 
 
 def _hash(path: Path) -> str:

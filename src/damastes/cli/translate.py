@@ -23,14 +23,14 @@ def translate(
     directory: Directory,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORD]...", help="Words; without any, lines of standard input.", show_default=False),
+        typer.Argument(metavar="WORD", help="Words; without any, lines of standard input.", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many translations of each.")] = 5,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many translations of each.")] = 5,
     backward: Annotated[bool, typer.Option("--backward", help="Translate target words to the source.")] = False,
     retrieval: Annotated[Retrieval, typer.Option(help="How translations are chosen.")] = Retrieval.csls,
     as_json: AsJson = False,
 ) -> None:
-    """Translate words with an alignment: best first, with scores.
+    """Translate words, best translation first, with scores.
 
     Example: damastes translate en-es parliament green -k 3
     """

@@ -56,7 +56,7 @@ def retrieve_sentences(
     """Find the translation of every sentence among all of the other side; line i of one is the translation of line i.
 
     A sentence is the mean of its words' vectors in the shared frame, each weighted by log((1 + N) / df) for a word that is in
-    df of the N sentences of its side. A word is looked up as it stands between blanks, then in lower case, then without its
+    df of the N asked sentences of its side. A word is looked up as it stands between blanks, then in lower case, then without its
     punctuation. The same sentence twice counts as one answer.
 
     Memory: one vector a sentence, and blocks.
@@ -67,8 +67,7 @@ def retrieve_sentences(
         )
     retriever = retriever or CSLS()
     counts = [_count_words(lines, side) for lines, side in ((source, alignment.source), (target, alignment.target))]
-    known = [np.asarray([bool(words) for words in side], dtype=bool) for side in counts]
-    asked = np.flatnonzero(known[0] & known[1]) if len(source) else np.zeros(0, dtype=np.int64)
+    asked = [i for i in range(len(source)) if counts[0][i] and counts[1][i]]
     if len(asked) < 2:
         raise InputError(
             f"sentence retrieval needs two pairs or more with known words on both sides, got {len(asked)} of {len(source)}"
@@ -83,8 +82,8 @@ def retrieve_sentences(
         retrieval=retrieval_name(retriever),
         n_sentences=len(source),
         n_asked=len(asked),
-        unknown_source=int((~known[0]).sum()),
-        unknown_target=int((~known[1]).sum()),
+        unknown_source=sum(not words for words in counts[0]),
+        unknown_target=sum(not words for words in counts[1]),
         forward=right[0] / len(asked),
         backward=right[1] / len(asked),
         forward_ci95=wilson_interval(right[0], len(asked)),
