@@ -75,7 +75,7 @@ def test_public_names():
     assert damastes.__all__ == sorted(damastes.__all__) == dir(damastes)
     assert set(damastes.__all__) == {
         *("align", "Alignment", "WassersteinProcrustes", "Recipe", "Frame", "Map", "match_graphs"),
-        *("Vectors", "read_vectors", "read_lexicon", "load_map", "evaluate", "Evaluation"),
+        *("Vectors", "read_vectors", "write_vectors", "read_lexicon", "load_map", "evaluate", "Evaluation"),
         *("procrustes", "transport", "matching", "retrieval", "initializers", "solvers", "evaluation", "samples"),
     }
     for name in damastes.__all__:

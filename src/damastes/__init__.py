@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from damastes.estimator import WassersteinProcrustes
     from damastes.evaluation import Evaluation, evaluate
     from damastes.frame import Frame
-    from damastes.io import load_map, read_lexicon, read_vectors
+    from damastes.io import load_map, read_lexicon, read_vectors, write_vectors
     from damastes.mapping import Map
     from damastes.matching import match_graphs
     from damastes.recipes import Recipe
@@ -44,6 +44,7 @@ __all__ = [
     "samples",
     "solvers",
     "transport",
+    "write_vectors",
 ]
 
 _HOMES = {
@@ -60,6 +61,7 @@ _HOMES = {
     "match_graphs": "matching",
     "read_lexicon": "io",
     "read_vectors": "io",
+    "write_vectors": "io",
 }
 
 
