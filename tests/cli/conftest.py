@@ -54,10 +54,10 @@ def _call(*arguments, stdin=""):
             redirect_stderr(err),
             patch.object(sys, "argv", argv),
             patch.object(sys, "stdin", io.StringIO(stdin)),
-            pytest.raises(SystemExit) as ended,
         ):
             warnings.simplefilter("default")
-            main()
+            with pytest.raises(SystemExit) as ended:
+                main()
     finally:
         signal.signal(signal.SIGTERM, terminated)
     return Done(ended.value.code or 0, out.getvalue(), err.getvalue())

@@ -62,7 +62,7 @@ class TestWordSimilarity:
         }
 
     def test_too_little_to_rank(self, alignment):
-        with pytest.raises(ValueError, match="two pairs or more .* got 1 of 2"):
+        with pytest.raises(ValueError, match=r"two pairs or more .* got 1 of 2"):
             word_similarity(alignment, [("a", "b", 1), ("x", "y", 1)])
         with pytest.raises(ValueError, match="different scores, but all 2 known pairs have 3"):
             word_similarity(alignment, [("a", "b", 3), ("a", "c", 3)])

@@ -203,13 +203,13 @@ class TestChecksums:
 
     def test_a_damaged_record(self, bring, tmp_path):
         (tmp_path / f"{NAME}.json").write_text("{")
-        with pytest.raises(InputError, match="damaged. Delete it"):
+        with pytest.raises(InputError, match=r"damaged\. Delete it"):
             bring()
 
 
 class TestFailures:
     def test_not_on_the_server(self, bring, tmp_path):
-        with pytest.raises(InputError, match="en-fr.txt: the server has no such file"):
+        with pytest.raises(InputError, match=r"en-fr\.txt: the server has no such file"):
             bring("en-fr.txt")
         assert not files(tmp_path)
 

@@ -55,20 +55,25 @@ def _about_vectors(path: Path) -> dict[str, Any]:
     from damastes.io import describe, iter_vectors
 
     with status(f"reading {path.name}"):
-        about = describe(path)
-        words, matrix = next(iter_vectors(path, block=_SAMPLE, limit=_SAMPLE, skip_bad_lines=True))
-    lengths = np.linalg.norm(matrix, axis=1)
+        about = describe(path, n_words=_WORDS)
+        sample = iter_vectors(path, limit=_SAMPLE, skip_bad_lines=True)
+        lengths = np.concatenate([np.linalg.norm(block.matrix, axis=1) for block in sample])
+        # Only files that do not say how many vectors they have are read to their end.
+        n = about.n
+        if n is None:
+            n = sum(len(block.words) for block in iter_vectors(path, skip_bad_lines=True))
     low, middle, high = np.percentile(lengths, (0, 50, 100)).tolist()
     return {
         "file": str(path),
         "kind": "vectors",
         "format": about.format,
-        "n": about.n,
+        "compression": about.compression,
+        "n": n,
         "dimension": about.dimension,
-        "first_words": words[:_WORDS],
-        "norms": {"smallest": low, "median": middle, "largest": high, "of_first": len(words)},
-        "bytes": path.stat().st_size,
-        "memory_bytes": None if about.n is None else 4 * about.n * about.dimension,
+        "first_words": list(about.first_words),
+        "norms": {"smallest": low, "median": middle, "largest": high, "of_first": len(lengths)},
+        "bytes": about.n_bytes,
+        "memory_bytes": 4 * n * about.dimension,
     }
 
 

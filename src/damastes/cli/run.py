@@ -41,7 +41,7 @@ class Reading:
         from damastes import Vectors, read_vectors
 
         with status(f"reading {path.name}"):
-            vectors = read_vectors(path, limit=self.limit)
+            vectors = read_vectors(path, limit=self.limit, skip_bad_lines=self.skip_bad_lines)
             nonzero = vectors.matrix.any(axis=1)
         if not nonzero.all():
             warnings.warn(f"{path}: left out {int((~nonzero).sum()):,} vectors that are all zeros", stacklevel=2)
