@@ -19,6 +19,7 @@ __all__ = ["ParquetReader", "ParquetRows"]
 def _pyarrow() -> Any:
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet files need pyarrow: pip install 'damastes[io]'") from None
