@@ -80,7 +80,9 @@ class TestCompression:
             archive.writestr("wiki.vec", text(matrix))
         assert assert_read(path, WORDS, matrix, "text").compression == "zip"
 
-    @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress])
+    @pytest.mark.parametrize(
+        "compress", [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+    )
     def test_damage_is_noticed(self, tmp_path, rng, compress):
         path = tmp_path / "vectors.dat"
         data = compress(b"2000 5\n" + b"".join(b"w%d %.4f 1 2 3 4\n" % (k, rng.random()) for k in range(2000)))
@@ -218,7 +220,9 @@ class TestSafetensors:
         path.write_bytes(path.read_bytes()[:-5])
         with pytest.raises(FileFormatError, match="damaged, cut off or something else"):
             read_vectors(path)
-        header = json.dumps({"v": {"dtype": "F32", "shape": [10**12, 2 * 10**9], "data_offsets": [0, 8 * 10**21]}}).encode()
+        header = json.dumps(
+            {"v": {"dtype": "F32", "shape": [10**12, 2 * 10**9], "data_offsets": [0, 8 * 10**21]}}
+        ).encode()
         path.write_bytes(struct.pack("<Q", len(header)) + header)
         with pytest.raises(FileFormatError, match="damaged"):
             read_vectors(path)
@@ -245,7 +249,9 @@ class TestParquet:
     def test_other_tables(self, tmp_path):
         path = tmp_path / "words.parquet"
         pq.write_table(pa.table({"a": [1, 2]}), path)
-        with pytest.raises(FileFormatError, match=r"a column of words and a column of lists of numbers, got a \(int64\)"):
+        with pytest.raises(
+            FileFormatError, match=r"a column of words and a column of lists of numbers, got a \(int64\)"
+        ):
             read_vectors(path)
         path.write_bytes(path.read_bytes()[:-20])
         with pytest.raises(FileFormatError, match="damaged or cut off"):

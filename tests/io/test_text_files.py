@@ -48,7 +48,22 @@ def test_usual_files_with_any_line_end(text, rng, end, header):
 
 @pytest.mark.parametrize("header", [True, False])
 def test_odd_words_among_many(text, rng, header):
-    odd = ["", ". . .", "new york", "a\u00a0b", "\u00a0", "3", "1 2", '"quoted', "it's", "a,b", "#", "nan", "\u2028", "a\tb"]
+    odd = [
+        "",
+        ". . .",
+        "new york",
+        "a\u00a0b",
+        "\u00a0",
+        "3",
+        "1 2",
+        '"quoted',
+        "it's",
+        "a,b",
+        "#",
+        "nan",
+        "\u2028",
+        "a\tb",
+    ]
     lines, matrix = many(4000, 40, rng)
     words = [f"w{k}" for k in range(4000)]
     for k, word in enumerate(odd):
@@ -176,7 +191,9 @@ def test_a_line_without_end_is_given_up(text, monkeypatch):
 
 
 def test_memory_stays_below_twice_the_array(text, rng, monkeypatch):
-    monkeypatch.setattr("damastes.io.text._BLOCK", 1 << 18)  # small beside a small array, as blocks are beside large ones
+    monkeypatch.setattr(
+        "damastes.io.text._BLOCK", 1 << 18
+    )  # small beside a small array, as blocks are beside large ones
     lines, _ = many(20_000, 100, rng)
     path = text("20000 100\n" + "\n".join(lines) + "\n")
     read_vectors(path, limit=10)

@@ -65,7 +65,10 @@ class TestText:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("2 0\na 1 2\n", "line 1: expected the number of words and a dimension between 1 and 10,000,000, got 2 words"),
+            (
+                "2 0\na 1 2\n",
+                "line 1: expected the number of words and a dimension between 1 and 10,000,000, got 2 words",
+            ),
             ("hello\na 1 2\nb 1 2\n", r"line 1: expected a word and 2 numbers, got 0 \('hello'\)"),
             ("3 x\na 1 2\nb 1 2\n", r"line 1: expected a word and 2 numbers, got 1 \('3 x'\)"),
             ("<html>\n<p>not found</p>\n", "line 1: expected the number of words and the dimension, or a word and"),
@@ -117,8 +120,14 @@ class TestArchive:
             ({"words": np.array(["a"]), "vectors": np.ones((2, 3))}, r"got \(1,\) of <U1 and \(2, 3\) of"),
             ({"words": np.array(["a"]), "vectors": np.array([["x"]])}, "numeric vectors"),
             ({"words": np.array(["a"], dtype=object), "vectors": np.ones((1, 3))}, "can not be read"),
-            ({"words": np.array(["a", "b"]), "vectors": np.array([[1.0], [np.nan]])}, r"row 2 \('b'\): expected finite numbers, got nan"),
-            ({"words": np.array(["a", "b"]), "vectors": np.array([[1.0], [1e50]])}, r"row 2 \('b'\): expected finite numbers, got inf"),
+            (
+                {"words": np.array(["a", "b"]), "vectors": np.array([[1.0], [np.nan]])},
+                r"row 2 \('b'\): expected finite numbers, got nan",
+            ),
+            (
+                {"words": np.array(["a", "b"]), "vectors": np.array([[1.0], [1e50]])},
+                r"row 2 \('b'\): expected finite numbers, got inf",
+            ),
             ({"words": np.array([], dtype=str), "vectors": np.ones((0, 3))}, "expected vectors, got none"),
         ],
     )
