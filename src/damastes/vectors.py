@@ -91,5 +91,25 @@ class Vectors:
 
 
 def as_vectors(value: Any, name: str) -> Vectors:
-    """Return `Vectors` as they are, and an array as an unnamed cloud in no order."""
-    return value if isinstance(value, Vectors) else Vectors(None, value, ordered=False, name=name)
+    """Return `Vectors` as they are, those of gensim and spaCy with their words, and an array as an unnamed cloud in no order."""
+    if isinstance(value, Vectors):
+        return value
+    # Told by their shape: to import gensim or spaCy for a check would take seconds.
+    if hasattr(value, "index_to_key") and hasattr(value, "vectors"):
+        return Vectors(value.index_to_key, value.vectors, ordered=True, name=name)
+    if hasattr(value, "strings") and hasattr(getattr(value, "vectors", None), "key2row"):
+        return _from_spacy(value, name)
+    return Vectors(None, value, ordered=False, name=name)
+
+
+def _from_spacy(vocab: Any, name: str) -> Vectors:
+    """Return the vectors of a spaCy vocabulary, in the order of their rows; several words may share one."""
+    rows = sorted(vocab.vectors.key2row.items(), key=lambda item: item[1])
+    if not rows:
+        raise InputError(
+            f"{name} must be a vocabulary with vectors, got one without, or with pieces of words only (floret). "
+            "Load a pipeline with vectors, such as one ending in _md or _lg."
+        )
+    labels = [vocab.strings[key] for key, _ in rows]
+    matrix = take_rows(vocab.vectors.data, np.array([row for _, row in rows]))
+    return Vectors(labels, matrix, ordered=False, name=name)

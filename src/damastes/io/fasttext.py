@@ -37,7 +37,7 @@ class FastTextVectors(Vectors):
         if word in self:
             return np.asarray(self.matrix[self.row(word)])
         assert self.model is not None, "made by the reader"
-        vector: NumpyArray = self.model.vectors([word], None)[0]
+        vector: NumpyArray = self.model.vectors([word], np.array([self.model.ids.get(word, -1)]))[0]
         return vector
 
 
@@ -46,13 +46,14 @@ class _Model:
     """The rows of a model: one a word, then one a bucket of pieces."""
 
     rows: NumpyArray
+    ids: dict[str, int]
     subwords: Subwords
 
-    def vectors(self, words: Sequence[str], ids: NumpyArray | None) -> NumpyArray:
-        """Return the mean of the rows of each word's pieces and, with `ids`, of its own row."""
+    def vectors(self, words: Sequence[str], ids: NumpyArray) -> NumpyArray:
+        """Return the mean of the rows of each word's pieces and of its own row; an unseen word has the row -1."""
         owners, pieces = self.subwords(["" if word == _END_OF_SENTENCE else word for word in words])
-        if ids is not None:
-            owners, pieces = np.concatenate([np.arange(len(words)), owners]), np.concatenate([ids, pieces])
+        seen = np.flatnonzero(ids >= 0)
+        owners, pieces = np.concatenate([seen, owners]), np.concatenate([ids[seen], pieces])
         order = np.argsort(owners, kind="stable")
         counts = np.bincount(owners, minlength=len(words))
         # Only the rows that occur: the model may be a file larger than the memory.
@@ -106,8 +107,7 @@ class FastTextReader:
     def blocks(self, limit: int | None = None) -> Iterator[Block]:
         """Yield the words, from frequent to rare, with their vectors."""
         words = self._entries()
-        n_words = len(words)
-        self._model = self._read_model(n_words)
+        self._model = self._read_model(words)
         words = words[:limit]
         for start in range(0, len(words), _WORDS_AT_ONCE):
             some = words[start : start + _WORDS_AT_ONCE]
@@ -136,7 +136,8 @@ class FastTextReader:
         self._stream.unread(buffer[position:])
         return words
 
-    def _read_model(self, n_words: int) -> _Model:
+    def _read_model(self, words: list[str]) -> _Model:
+        n_words = len(words)
         pruned = self._pruned()
         (quantized,) = self._unpack("<?")
         if quantized:
@@ -149,7 +150,7 @@ class FastTextReader:
         if dimension != self.dimension or n_rows < (n_words if self._maxn == 0 else expected):
             raise self._findings.fail("", f"a matrix {expected} × {self.dimension}", f"{n_rows} × {dimension}")
         subwords = Subwords(n_words, self._bucket, self._minn, self._maxn, pruned)
-        return _Model(self._matrix(n_rows), subwords)
+        return _Model(self._matrix(n_rows), {word: row for row, word in enumerate(words)}, subwords)
 
     def _pruned(self) -> dict[int, int] | None:
         """Return where the buckets that were kept went; None when all were."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ __all__ = ["ParquetReader", "ParquetRows"]
 def _pyarrow() -> Any:
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet files need pyarrow: pip install 'damastes[io]'") from None
@@ -120,3 +122,8 @@ class ParquetRows:
     def close(self) -> None:
         """Write the footer."""
         self._writer.close()
+
+    def abandon(self) -> None:
+        """Close the writer, which would complain later, while there is still a file to close."""
+        with suppress(OSError, self._arrow.ArrowException):
+            self._writer.close()

@@ -167,7 +167,46 @@ def _decompressor(compression: str) -> Callable[[IO[bytes]], Any]:
     module = _zstandard()
     if hasattr(module, "ZstdFile"):
         return lambda file: module.ZstdFile(file, "rb")
-    return lambda file: module.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+    return lambda file: _ZstandardFile(module, file)
+
+
+class _ZstandardFile:
+    """Reads zstandard with the extra, whose own reader takes a file that is cut off for one that ends."""
+
+    # A byte can stand for 32 kB: so little at once that even a bomb stays small.
+    _BYTES_AT_ONCE = 2048
+
+    def __init__(self, module: Any, file: IO[bytes]) -> None:
+        self._decompressor = module.ZstdDecompressor()
+        self._file = file
+        self._frame: Any = None
+        self._waiting = b""
+
+    def read(self, n: int) -> bytes:
+        parts = [self._waiting]
+        missing = n - len(self._waiting)
+        while missing > 0 and (part := self._more()) is not None:
+            parts.append(part)
+            missing -= len(part)
+        data = b"".join(parts)
+        self._waiting = data[n:]
+        return data[:n]
+
+    def _more(self) -> bytes | None:
+        """Return what a few more bytes decompress to, None at the end."""
+        rest = b"" if self._frame is None or not self._frame.eof else self._frame.unused_data
+        compressed = rest or self._file.read(self._BYTES_AT_ONCE)
+        if not compressed:
+            if self._frame is not None and not self._frame.eof:
+                raise EOFError("the compressed data end too early")
+            return None
+        if self._frame is None or self._frame.eof:
+            self._frame = self._decompressor.decompressobj()
+        part: bytes = self._frame.decompress(compressed)
+        return part
+
+    def close(self) -> None:
+        """Leave the file below open, as the other decompressors do."""
 
 
 def _zstandard() -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from damastes.io.findings import Block, Findings
-from damastes.io.numbers import is_number, parse_rows
+from damastes.io.numbers import is_number, parse_rows, parse_usual_lines
 from damastes.io.stream import Stream
 
 __all__ = ["Header", "TextReader", "find_header"]
@@ -81,11 +81,17 @@ class TextReader:
                         f"line {line}", "a word and its numbers", f"a line of {len(rest):,} bytes"
                     )
                 continue
-            lines = (rest + chunk[:cut]).split(b"\n")
-            rest = chunk[cut:]
+            data, rest = b"".join((rest, memoryview(chunk)[:cut])), chunk[cut:]
+            n_lines = data.count(b"\n")
+            row_bytes = max(1, len(data) // max(1, n_lines))
+            usual = parse_usual_lines(data, self.dimension) if limit is None or n_lines <= limit - n_found else None
+            if usual is not None:
+                line, n_found = line + n_lines, n_found + len(usual[0])
+                yield Block([word.decode("utf-8", "replace") for word in usual[0]], usual[1])
+                data = b""
+            lines = data.split(b"\n")
             if chunk:
                 lines.pop()
-            row_bytes = max(1, sum(map(len, lines)) // len(lines))
             while lines and n_found != limit:
                 block, n_lines = self._parse(lines, line, None if limit is None else limit - n_found, last=not chunk)
                 line, lines = line + n_lines, lines[n_lines:]

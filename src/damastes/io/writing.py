@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -61,6 +61,8 @@ class _Rows(Protocol):
     def write(self, words: list[str], matrix: NumpyArray) -> None: ...
 
     def close(self) -> None: ...
+
+    def abandon(self) -> None: ...
 
 
 class VectorsWriter:
@@ -139,6 +141,8 @@ class VectorsWriter:
     ) -> None:
         with self._stack:
             if error is not None:
+                if self._rows is not None:
+                    self._rows.abandon()
                 # The file below must know, so that it removes what there is of it.
                 self._stack.__exit__(kind, error, trace)
                 return
@@ -187,8 +191,13 @@ class _TextRows:
         self._body.write(lines.encode("utf-8", "replace"))
         self._n += len(words)
 
+    def abandon(self) -> None:
+        if self._compression:
+            with suppress(OSError):  # a full disk, which has been reported already
+                self._body.close()
+
     def close(self) -> None:
-        if self._body is not self._file and self._body is not self._spool:
+        if self._compression:
             self._body.close()
         if self._count == self._n:
             return
@@ -197,13 +206,13 @@ class _TextRows:
         # Compressed parts one after the other are a file of their own in each of these compressions.
         header = self._compressed(self._file)
         header.write(self._header(self._n))
-        if header is not self._file:
+        if self._compression:
             header.close()
         _copy(self._spool, self._file)
 
 
-class _ArchiveRows:
-    """`.npz` with `words` and `vectors`, whose shapes come before their numbers."""
+class _SpooledRows:
+    """Forms whose sizes come before their numbers: rows wait elsewhere until all are there."""
 
     def __init__(self, file: IO[bytes], dimension: int, spool: IO[bytes]) -> None:
         self._file = file
@@ -214,6 +223,13 @@ class _ArchiveRows:
     def write(self, words: list[str], matrix: NumpyArray) -> None:
         self._words += words
         self._spool.write(matrix.astype("<f4", copy=False).tobytes())
+
+    def abandon(self) -> None:
+        """Leave nothing open: the files are the caller's."""
+
+
+class _ArchiveRows(_SpooledRows):
+    """`.npz` with `words` and `vectors`."""
 
     def close(self) -> None:
         for word in self._words:
@@ -227,18 +243,8 @@ class _ArchiveRows:
                 _copy(self._spool, member)
 
 
-class _TensorRows:
+class _TensorRows(_SpooledRows):
     """safetensors with the matrix and the words as bytes with offsets."""
-
-    def __init__(self, file: IO[bytes], dimension: int, spool: IO[bytes]) -> None:
-        self._file = file
-        self._spool = spool
-        self._dimension = dimension
-        self._words: list[str] = []
-
-    def write(self, words: list[str], matrix: NumpyArray) -> None:
-        self._words += words
-        self._spool.write(matrix.astype("<f4", copy=False).tobytes())
 
     def close(self) -> None:
         before, after = tensors_around(self._words, (len(self._words), self._dimension))
