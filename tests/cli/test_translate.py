@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from damastes import samples
@@ -57,6 +59,16 @@ class TestUnknown:
 
     def test_no_words(self, call, folder):
         call("translate", folder / "run", stdin="\n").assert_one_line_error("no words to translate")
+
+
+def test_a_fasttext_model_also_knows_words_that_it_has_not_seen(call, tmp_path):
+    model = Path(__file__).parents[1] / "io" / "data" / "pieces.bin"
+    assert call("align", model, model, "-o", tmp_path / "run").returncode == 0
+    for direction in ((), ("--backward",)):
+        done = call("translate", tmp_path / "run", "parliaments", "bern", "-k", 2, *direction)
+        assert done.returncode == 0
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["parliaments", "bern"]
+        assert "note: made from their pieces, as pieces.bin has not seen them: parliaments\n" in done.stderr
 
 
 def test_words_are_the_sample(folder):

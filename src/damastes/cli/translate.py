@@ -10,11 +10,11 @@ import typer
 
 from damastes.cli.options import AsJson, Directory, Retrieval, retrievers
 from damastes.cli.run import Reading, read_run
-from damastes.cli.terminal import print_json
+from damastes.cli.terminal import note, print_json
 from damastes.errors import InputError
 
 if TYPE_CHECKING:
-    from damastes import Vectors
+    from damastes import Alignment, Vectors
 
 __all__ = ["translate"]
 
@@ -43,6 +43,7 @@ def translate(
     if not words:
         raise InputError("there are no words to translate on standard input")
     alignment, reading = read_run(directory)
+    alignment = _with_unseen(alignment, [reading.word(word) for word in words], backward=backward)
     asked, answering = (alignment.target, alignment.source) if backward else (alignment.source, alignment.target)
     rows = {word: asked.row(reading.word(word)) for word in words if reading.word(word) in asked}
     found: dict[str, list[tuple[str, float]]] = {}
@@ -65,6 +66,27 @@ def translate(
         typer.echo(f"damastes: {word!r} is not among the {len(asked):,} words of {asked.name}{hint}", err=True)
     if not rows:
         raise typer.Exit(2)
+
+
+def _with_unseen(alignment: Alignment, words: list[str], *, backward: bool) -> Alignment:
+    """Add the words that a fastText model did not see but has pieces of; other vectors stay as they are."""
+    import numpy as np
+
+    from damastes import Alignment, Vectors
+    from damastes.io import FastTextVectors
+
+    asked = alignment.target if backward else alignment.source
+    if not isinstance(asked, FastTextVectors):
+        return alignment
+    built = {word: asked.vector(word) for word in words if word not in asked}
+    built = {word: vector for word, vector in built.items() if vector.any()}
+    if not built:
+        return alignment
+    note(f"made from their pieces, as {asked.name} has not seen them: {', '.join(built)}")
+    labels = [*(asked.labels or ()), *built]
+    more = Vectors(labels, np.vstack([asked.matrix, *built.values()]), ordered=asked.ordered, name=asked.name)
+    source, target = (alignment.source, more) if backward else (more, alignment.target)
+    return Alignment(alignment.map, source, target)
 
 
 def near_spellings(word: str, vocabulary: Vectors, reading: Reading, n: int = 3) -> list[str]:
