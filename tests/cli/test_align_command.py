@@ -76,7 +76,8 @@ class TestRecord:
         (tmp_path / "run" / "lexicon.tsv").unlink()
         (tmp_path / "run" / "lexicon.tsv").mkdir()  # so that writing the second file fails
         done = align("--seed", 1)
-        assert done.returncode == 1
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == f"damastes: {tmp_path / 'run' / 'lexicon.tsv'}: Is a directory"
         assert not (tmp_path / "run" / "run.json").exists()
 
 
@@ -118,7 +119,9 @@ class TestOptions:
             word.isupper() for word in (tmp_path / "run" / "lexicon.tsv").read_text(encoding="utf-8").split()
         )
         # The other commands fold words in the same way, those they are given included.
-        assert call("translate", tmp_path / "run", "THE", "the", "-k", 1).returncode == 0
+        folded = samples.load("en").labels[19]
+        done = call("translate", tmp_path / "run", "THE", folded, folded.upper(), "-k", 1, "--json")
+        assert [entry["known"] for entry in done.json] == [True, True, True]
 
     def test_lower_case_where_words_collide(self, call, tmp_path):
         rng = np.random.default_rng(0)
@@ -188,10 +191,11 @@ class TestBadInput:
         align(*options).assert_one_line_error(words)
         assert not (tmp_path / "run").exists()
 
-    def test_the_output_is_a_file(self, call, clouds, tmp_path):
+    @pytest.mark.parametrize("place", ["run", "run/inside", "run/far/inside"])
+    def test_the_output_is_a_file(self, call, clouds, tmp_path, place):
         (tmp_path / "run").write_text("mine")
-        done = call("align", clouds / "en.vec", clouds / "es.vec", "-o", tmp_path / "run")
-        done.assert_one_line_error("is a file")
+        done = call("align", clouds / "en.vec", clouds / "es.vec", "-o", tmp_path / place)
+        done.assert_one_line_error(tmp_path / place, "is a file")
         assert (tmp_path / "run").read_text() == "mine"
 
     def test_a_missing_file(self, call, folder, tmp_path):

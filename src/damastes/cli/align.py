@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from damastes.cli.options import AsJson, SkipBadLines
-from damastes.cli.run import Reading, verdict_of, write_run
+from damastes.cli.run import Reading, check_output, verdict_of, write_run
 from damastes.cli.terminal import note, print_evaluations, print_json, progress_bar
 from damastes.errors import InputError
 
@@ -74,8 +74,7 @@ def align(
     import damastes
 
     start = None if initializer is None else _initializer_named(initializer)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output} is a file; -o names the directory to write to")
+    check_output(output)
     # What can be wrong with the small files is said before the large ones are read.
     listed = None if pairs in (None, "identical") else damastes.read_lexicon(pairs)
     asked = None if lexicon is None else damastes.read_lexicon(lexicon)

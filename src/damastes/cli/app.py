@@ -75,7 +75,9 @@ def _run(arguments: list[str]) -> int:
         return _fail(error, str(error), BAD_INPUT)
     except _UsageError as error:
         return _fail(error, _usage(error), BAD_INPUT)
-    except (MemoryError, OSError, ImportError) as error:
+    except OSError as error:
+        return _fail(error, _system(error), BAD_INPUT if isinstance(error, _PATH_ERRORS) else 1)
+    except (MemoryError, ImportError) as error:
         return _fail(error, str(error) or type(error).__name__, 1)
     if status == INTERRUPTED:
         typer.echo("damastes: interrupted", err=True)
@@ -84,6 +86,15 @@ def _run(arguments: list[str]) -> int:
 
 # Typer brings its own copy of click or uses the installed one, by version; this is the class in either.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+# What a wrong path leads to; other errors of the system, such as a full disk, are nobody's input.
+_PATH_ERRORS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def _system(error: OSError) -> str:
+    path = error.filename2 or error.filename
+    return f"{path}: {error.strerror}" if path and error.strerror else str(error) or type(error).__name__
 
 
 def _usage(error: Any) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from damastes.cli.align import exit_with
 from damastes.cli.options import AsJson, retrievers
-from damastes.cli.run import verdict_of, write_run
+from damastes.cli.run import check_output, verdict_of, write_run
 from damastes.cli.terminal import print_evaluations, print_json, progress_bar
 
 __all__ = ["demo"]
@@ -33,6 +33,7 @@ def demo(
     """
     import damastes
 
+    check_output(output)
     en, es = damastes.samples.load("en"), damastes.samples.load("es")
     if not as_json:
         typer.echo(f"{len(en):,} English and {len(es):,} Spanish word vectors; no dictionary is used to align them.")

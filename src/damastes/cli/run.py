@@ -15,12 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from damastes.cli.terminal import plain, status
-from damastes.errors import FileFormatError
+from damastes.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
     from damastes import Alignment, Vectors
 
-__all__ = ["LEXICON", "MAP", "RECORD", "Reading", "check_inputs", "read_record", "read_run", "verdict_of", "write_run"]
+__all__ = [
+    "LEXICON",
+    "MAP",
+    "RECORD",
+    "Reading",
+    "check_inputs",
+    "check_output",
+    "read_record",
+    "read_run",
+    "verdict_of",
+    "write_run",
+]
 
 MAP, LEXICON, RECORD = "map.safetensors", "lexicon.tsv", "run.json"
 
@@ -74,6 +85,15 @@ def _rows(first: Mapping[str, int]) -> Any:
     import numpy as np
 
     return np.fromiter(first.values(), dtype=np.int64, count=len(first))
+
+
+def check_output(directory: Path) -> None:
+    """Say that a run can not be written there before it is made, without making the directory yet."""
+    existing = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+    if not existing.is_dir():
+        raise InputError(f"{directory}: expected a directory to write to, but {existing} is a file")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{directory}: expected a directory to write to, but {existing} is not writable for you")
 
 
 def verdict_of(alignment: Alignment) -> Any:
