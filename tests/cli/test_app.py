@@ -37,7 +37,9 @@ class TestHelp:
 
     def test_no_command_shows_the_help(self, call):
         done = call()
-        assert "Commands:" in done.stdout + done.stderr
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == call("--help").stdout
+        assert "\nCommands:\n" in done.stdout
 
 
 class TestErrors:

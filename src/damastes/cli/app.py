@@ -28,7 +28,6 @@ BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 app = typer.Typer(
     help="Align two embedding spaces when nobody knows which point corresponds to which.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -63,7 +62,7 @@ def main() -> None:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     terminal.debug = "--debug" in own
     arguments = [argument for argument in own if argument != "--debug"] + arguments[len(own) :]
-    sys.exit(_run(arguments))
+    sys.exit(_run(arguments or ["--help"]))
 
 
 def _run(arguments: list[str]) -> int:
