@@ -143,7 +143,7 @@ def test_bad_lines_are_named_or_dropped(text, rng, bad):
 
 @pytest.mark.parametrize("content", ["1000000000000 2000000000\na 1 2\n", "1000000000000 2000000000\na 1 2"])
 def test_a_header_that_promises_the_world(text, content):
-    with pytest.raises(FileFormatError, match="line 1: expected .* got 1000000000000 words of dimension 2000000000"):
+    with pytest.raises(FileFormatError, match=r"line 1: expected .* got 1000000000000 words of dimension 2000000000"):
         read_vectors(text(content))
     with pytest.raises(FileFormatError, match="line 2: expected a word and 9999999 numbers, got 2"):
         read_vectors(text(content.replace("2000000000", "9999999").rstrip() + "\n"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -16,11 +16,10 @@ import numpy as np
 from damastes._arrays import NumpyArray
 from damastes.errors import FileFormatError
 from damastes.io.findings import Block, Findings
-from damastes.io.stream import Stream
+from damastes.io.stream import DAMAGE, Stream
 
 __all__ = ["NpyReader", "NpzReader", "float32", "rows_at_once", "write_npy_header"]
 
-_DAMAGE = (ValueError, OSError, EOFError, NotImplementedError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 _CHUNK = 1 << 20
 _LONGEST_HEADER = 1 << 16
 
@@ -139,53 +138,40 @@ class NpzReader:
     def __init__(self, path: Path, findings: Findings) -> None:
         self._path = path
         self._findings = findings
-        with self._open() as archive:
-            _, vectors = self._arrays(archive)
+        with self._arrays() as (_, vectors):
             self.n, self.dimension = vectors.shape
 
     def blocks(self, limit: int | None = None) -> Iterator[Block]:
         """Yield the rows with their words."""
-        with self._open() as archive:
-            words, vectors = self._arrays(archive)
-            start = 0
-            try:
-                for matrix in _matrix_blocks(vectors, limit):
-                    found = words.rows(len(matrix))
-                    yield Block([str(word) for word in _as_text(found)], matrix)
-                    start += len(matrix)
-            except _DAMAGE as error:
-                raise self._damaged(error) from None
+        with self._arrays() as (words, vectors):
+            for matrix in _matrix_blocks(vectors, limit):
+                yield Block([str(word) for word in _as_text(words.rows(len(matrix)))], matrix)
 
-    def _open(self) -> zipfile.ZipFile:
+    @contextmanager
+    def _arrays(self) -> Iterator[tuple[_Array, _Array]]:
+        """Open both arrays; whatever is wrong with the archive becomes our own error, now and while they are read."""
         try:
-            return zipfile.ZipFile(self._path)
-        except _DAMAGE as error:
-            raise self._damaged(error) from None
+            with ExitStack() as stack:
+                archive = stack.enter_context(zipfile.ZipFile(self._path))
+                names = [name.removesuffix(".npy") for name in archive.namelist()]
+                if not {"words", "vectors"} <= set(names):
+                    raise self._findings.fail("", "arrays 'words' and 'vectors'", ", ".join(names)[:200] or "none")
+                words, vectors = (
+                    _Array(stack.enter_context(archive.open(f"{name}.npy")).read, self._findings, f"array '{name}'")
+                    for name in ("words", "vectors")
+                )
+                self._check(words, vectors)
+                yield words, vectors
+        except FileFormatError:
+            raise
+        except DAMAGE as error:
+            raise FileFormatError(f"{self._path}: the archive can not be read ({error})") from None
 
-    def _damaged(self, error: Exception) -> Exception:
-        if isinstance(error, FileFormatError):
-            return error
-        return FileFormatError(f"{self._path}: the archive can not be read ({error})")
-
-    def _arrays(self, archive: zipfile.ZipFile) -> tuple[_Array, _Array]:
-        names = [name.removesuffix(".npy") for name in archive.namelist()]
-        if not {"words", "vectors"} <= set(names):
-            raise self._findings.fail("", "arrays 'words' and 'vectors'", ", ".join(names)[:200] or "none")
-        try:
-            words, vectors = (self._array(archive.open(f"{name}.npy"), name) for name in ("words", "vectors"))
-        except _DAMAGE as error:
-            raise self._damaged(error) from None
-        good = len(vectors.shape) == 2 and words.shape == vectors.shape[:1] and vectors.dtype.kind in "fiu"
-        if not good or vectors.shape[1] < 1 or words.dtype.kind not in "US":
-            raise self._findings.fail(
-                "",
-                "words (n,) and numeric vectors (n, d)",
-                f"{words.shape} of {words.dtype} and {vectors.shape} of {vectors.dtype}",
-            )
-        return words, vectors
-
-    def _array(self, file: IO[bytes], name: str) -> _Array:
-        return _Array(file.read, self._findings, f"array '{name}'")
+    def _check(self, words: _Array, vectors: _Array) -> None:
+        _check_matrix(vectors, self._findings, "array 'vectors'")
+        if words.shape != vectors.shape[:1] or words.dtype.kind not in "US":
+            seen = f"{words.shape} of {words.dtype} and {vectors.shape} of {vectors.dtype}"
+            raise self._findings.fail("", "words (n,) and numeric vectors (n, d)", seen)
 
 
 def _as_text(words: NumpyArray) -> NumpyArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 from damastes.errors import FileFormatError, MissingExtraError
 
-__all__ = ["Stream", "compression_of", "compressor"]
+__all__ = ["DAMAGE", "Stream", "compression_of", "compressor"]
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -24,6 +25,11 @@ _MAGIC = {
     b"PK\x03\x04": "zip",
 }
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
+# What the modules of Python raise at damaged archives.
+DAMAGE: tuple[type[BaseException], ...] = (
+    *(OSError, EOFError, ValueError, KeyError, NotImplementedError, RuntimeError, OverflowError, MemoryError),
+    *(struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+)
 # Never more at once than this, whatever a header promises.
 _CHUNK = 1 << 20
 
@@ -38,16 +44,7 @@ class Stream:
         self.path = path
         self.offset = 0
         self._ahead = b""
-        self._damage: tuple[type[BaseException], ...] = (
-            OSError,
-            EOFError,
-            ValueError,
-            NotImplementedError,
-            RuntimeError,
-            zlib.error,
-            lzma.LZMAError,
-            zipfile.BadZipFile,
-        )
+        self._damage = DAMAGE
         if not path.is_file():
             raise FileFormatError(f"{path}: there is no such file")
         try:
