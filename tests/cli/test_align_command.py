@@ -166,13 +166,13 @@ class TestVerdict:
         assert f"Verdict: {label} (score 0.5)\n" in done.stdout
         record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
         assert record["verdict"] == {"label": label, "score": 0.5}
-        assert align("--json").returncode == status
 
 
 class TestBadInput:
-    def test_pairs_of_other_words(self, align, tmp_path):
+    @pytest.mark.parametrize("option", ["--pairs", "--lexicon"])
+    def test_pairs_of_other_words_are_said_before_the_fit(self, align, tmp_path, option):
         (tmp_path / "pairs.txt").write_text("xyzzy plugh\n")
-        align("--pairs", tmp_path / "pairs.txt").assert_one_line_error("none of its 1 pairs")
+        align(option, tmp_path / "pairs.txt").assert_one_line_error("none of its 1 pairs")
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize(

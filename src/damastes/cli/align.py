@@ -83,6 +83,8 @@ def align(
     clouds = [reading(path) for path in (source, target)]
     seconds = {"reading": time.perf_counter() - began}
     known = None if pairs is None else _known_pairs(pairs, listed, reading, clouds)
+    if asked is not None and not any(a in clouds[0] and b in clouds[1] for a, b in reading.pairs(asked)):
+        raise InputError(f"{lexicon}: none of its {len(asked):,} pairs has both words in the vocabularies")
     with progress_bar() as progress:
         alignment = damastes.align(
             *clouds, recipe=recipe.value, initializer=start, pairs=known, random_state=seed, progress=progress

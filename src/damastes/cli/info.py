@@ -118,7 +118,7 @@ def _about_run(directory: Path) -> dict[str, Any]:
         "file": str(directory),
         "kind": "run",
         **{
-            side: {"file": entry["path"], "n": entry.get("n"), "dimension": entry.get("dimension")}
+            side: {"file": entry.get("given", entry["path"]), "n": entry.get("n"), "dimension": entry.get("dimension")}
             for side, entry in sides.items()
         },
         "inputs_found": len(inputs) == 2,
