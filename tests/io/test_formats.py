@@ -237,6 +237,13 @@ class TestParquet:
         pq.write_table(table, tmp_path / "words.parquet", row_group_size=2)
         assert assert_read(tmp_path / "words.parquet", WORDS, matrix, "parquet").n == 5
 
+    def test_words_may_be_categories_and_broken(self, tmp_path):
+        words = pa.array([b"caf\xe9", b"b", b"c"], pa.binary()).view(pa.string())
+        for column in (words, words[1:].dictionary_encode()):
+            vectors = pa.array(np.eye(3)[: len(column)].tolist())
+            pq.write_table(pa.table({"word": column, "vector": vectors}), tmp_path / "words.parquet")
+            assert read_vectors(tmp_path / "words.parquet").labels[-2:] == ["b", "c"]
+
     def test_rows_that_do_not_fit(self, tmp_path):
         path = tmp_path / "words.parquet"
         vectors = [[1.0, 2.0], [3.0], [4.0, None], None, [5.0, 6.0], [7.0, 8.0]]

@@ -9,9 +9,11 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -68,16 +70,13 @@ def read(content: bytes, **options) -> Vectors | FileFormatError:
             found = read_vectors(path, **options)
         except FileFormatError as error:
             found = error
-        try:
-            n = sum(len(words) for words, _ in iter_vectors(path, block=2, **options))
-            assert not isinstance(found, FileFormatError)
-            assert n >= len(found)
-        except FileFormatError as error:
-            assert str(error) == str(found)
-        try:
+        if isinstance(found, FileFormatError):
+            with pytest.raises(FileFormatError, match=re.escape(str(found))):
+                list(iter_vectors(path, block=2, **options))
+        else:
+            assert sum(len(words) for words, _ in iter_vectors(path, block=2, **options)) >= len(found)
+        with suppress(FileFormatError):  # it may look further than `limit`, or not so far
             assert describe(path).dimension >= 1
-        except FileFormatError:
-            assert isinstance(found, FileFormatError)
     if isinstance(found, Vectors):
         assert np.isfinite(found.matrix).all()
         assert len(set(found.labels)) == len(found.labels) == len(found)

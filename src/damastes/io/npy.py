@@ -59,8 +59,8 @@ class _Array:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 shape, fortran, dtype = reader(BytesIO(size + text))
-        except Exception as error:  # the header is parsed as Python code, which can fail in any way
-            raise self._findings.fail(self._place, "a header of NumPy's format", f"{error}") from None
+        except Exception:  # the header is parsed as Python code, which can fail in any way
+            raise self._findings.fail(self._place, "a header of NumPy's format", repr(text[:100])) from None
         if dtype.hasobject:
             raise self._findings.fail(
                 self._place, "numbers or text", "an array of pickled objects, which can not be read"

@@ -108,6 +108,9 @@ def _read_csv(arrow: Any, text: bytes, names: list[str], types: dict[str, str]) 
 
 
 def _parse_with_numpy(text: bytes) -> NumpyArray | None:
+    # NumPy takes more for a number, or for a blank, than we do.
+    if text.translate(None, b"0123456789+-.eE "):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

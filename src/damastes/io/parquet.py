@@ -42,7 +42,7 @@ class ParquetReader:
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from None
         types = self._arrow.types
-        words = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+        words = [field.name for field in schema if _is_text(types, field.type)]
         lists = [field.name for field in schema if _is_list(types, field.type)]
         if not words or not lists:
             seen = ", ".join(f"{field.name} ({field.type})" for field in schema)
@@ -62,6 +62,13 @@ class ParquetReader:
         except (self._arrow.ArrowException, OSError, ValueError, MemoryError) as error:
             raise self._damaged(error) from None
 
+    def _text(self, column: Any) -> list[str | None]:
+        """Return words, also those that are no UTF-8."""
+        if self._arrow.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        found = column.cast(self._arrow.large_binary()).to_pylist()
+        return [None if word is None else word.decode("utf-8", "replace") for word in found]
+
     def _first_length(self) -> int:
         batch = next((batch for batch in self._batches(1) if batch.num_rows), None)
         first = None if batch is None else batch.column(self._lists)[0].as_py()
@@ -75,7 +82,7 @@ class ParquetReader:
         if limit == 0:
             return
         for batch in self._batches(min(rows_at_once(4 * self.dimension), limit or 1 << 30)):
-            words = batch.column(self._words).to_pylist()
+            words = self._text(batch.column(self._words))
             lists = batch.column(self._lists)
             lengths = self._arrow.compute.list_value_length(lists).to_numpy(zero_copy_only=False)
             good = (np.asarray(lengths, dtype=float) == self.dimension) & np.array([word is not None for word in words])
@@ -85,10 +92,17 @@ class ParquetReader:
             n_rows += len(words)
             rows = np.flatnonzero(good)[: None if limit is None else limit - n_found]
             if len(rows):
-                yield Block([words[row] for row in rows], _matrix(lists.take(self._arrow.array(rows)), self.dimension))
+                yield Block(
+                    [str(words[row]) for row in rows], _matrix(lists.take(self._arrow.array(rows)), self.dimension)
+                )
             n_found += len(rows)
             if n_found == limit:
                 return
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _is_list(types: Any, kind: Any) -> bool:

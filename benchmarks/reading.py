@@ -1,0 +1,111 @@
+"""Reading 200,000 × 300 vectors as text: beside gensim, in one run, with and without pyarrow.
+
+    pip install gensim
+    python benchmarks/reading.py
+
+Every reader runs in a process of its own, after its imports; memory is the rise of the peak resident set from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from data import save
+
+READ = """
+import json, resource, sys, time
+path, limit = sys.argv[1], int(sys.argv[2]) or None
+{imports}
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before, started = peak(), time.perf_counter()
+matrix = {call}
+seconds = time.perf_counter() - started
+print(json.dumps({{"seconds": seconds, "peak": peak() - before, "shape": matrix.shape, "sum": float(matrix.sum())}}))
+"""
+READERS = {
+    "damastes": READ.format(
+        imports="import damastes, damastes.io, pyarrow.csv", call="damastes.read_vectors(path, limit=limit).matrix"
+    ),
+    "damastes, without pyarrow": READ.format(
+        imports="sys.modules['pyarrow'] = None; import damastes, damastes.io",
+        call="damastes.read_vectors(path, limit=limit).matrix",
+    ),
+    "gensim": READ.format(
+        imports="from gensim.models import KeyedVectors",
+        call="KeyedVectors.load_word2vec_format(path, limit=limit).vectors",
+    ),
+}
+
+
+def write_text(path: Path, n: int, dimension: int, rng: np.random.Generator) -> None:
+    """Write vectors as fastText publishes them: four decimals, one blank between."""
+    row_format = "%s " + " ".join(["%.4f"] * dimension) + "\n"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"{n} {dimension}\n")
+        for start in range(0, n, 1000):
+            rows = (rng.standard_normal((min(1000, n - start), dimension)) / 4).tolist()
+            file.writelines(row_format % (f"word{start + k}", *row) for k, row in enumerate(rows))
+
+
+def measure(reader: str, path: Path, limit: int) -> dict[str, object]:
+    command = [sys.executable, "-c", READERS[reader], str(path), str(limit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n", type=int, default=200_000)
+    parser.add_argument("--dimension", type=int, default=300)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    n, dimension, repeats = arguments.n, arguments.dimension, arguments.repeats
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "words.vec"
+        write_text(path, n, dimension, np.random.default_rng(0))
+        for limit in (0, n // 100):
+            sums = []
+            for reader in READERS:
+                # One after the other, so that what else the machine does falls on all alike.
+                found = [measure(reader, path, limit) for _ in range(repeats)]
+                sums.append(found[0]["sum"])
+                matrix_bytes = 4 * (limit or n) * dimension
+                row = {
+                    "reader": reader,
+                    "versions": {name: version(name) for name in ("pyarrow", "gensim")},
+                    "n": limit or n,
+                    "of": n,
+                    "dimension": dimension,
+                    "file_bytes": path.stat().st_size,
+                    "seconds": median(run["seconds"] for run in found),
+                    "all_seconds": [run["seconds"] for run in found],
+                    "peak_over_array": max(run["peak"] for run in found) / matrix_bytes,
+                }
+                rows.append(row)
+            # All have read the same numbers, up to the order of summation.
+            assert np.ptp(sums) <= 1e-4 * abs(n) ** 0.5, sums
+            slow = rows[-1]["seconds"]
+            for row in rows[-len(READERS) :]:
+                row["times_faster_than_gensim"] = slow / row["seconds"]
+                print(
+                    f"{row['reader']:26} {row['n']:7} of {n}: {row['seconds']:7.2f} s, "
+                    f"{row['times_faster_than_gensim']:5.1f} times gensim, peak {row['peak_over_array']:.2f} arrays",
+                    flush=True,
+                )
+    save("reading", "python benchmarks/reading.py", rows)
+
+
+if __name__ == "__main__":
+    main()
