@@ -3,7 +3,8 @@
     pip install gensim
     python benchmarks/reading.py
 
-Every reader runs in a process of its own, after its imports; memory is the rise of the peak resident set from there.
+Every reader runs in a process of its own, after its imports; memory is the rise of the peak resident set from there, and
+what is read is what the process asked the system for (Linux only).
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ path, limit = sys.argv[1], int(sys.argv[2]) or None
 {imports}
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-before, started = peak(), time.perf_counter()
+def bytes_read():
+    return int(open("/proc/self/io").read().split()[1])
+before, read, started = peak(), bytes_read(), time.perf_counter()
 matrix = {call}
 seconds = time.perf_counter() - started
-print(json.dumps({{"seconds": seconds, "peak": peak() - before, "shape": matrix.shape, "sum": float(matrix.sum())}}))
+found = {{"seconds": seconds, "peak": peak() - before, "read": bytes_read() - read, "sum": float(matrix.sum())}}
+print(json.dumps(found))
 """
 READERS = {
     "damastes": READ.format(
@@ -92,6 +96,8 @@ def main() -> None:
                     "seconds": median(run["seconds"] for run in found),
                     "all_seconds": [run["seconds"] for run in found],
                     "peak_over_array": max(run["peak"] for run in found) / matrix_bytes,
+                    "peak_bytes": max(run["peak"] for run in found),
+                    "bytes_read": found[0]["read"],
                 }
                 rows.append(row)
             # All have read the same numbers, up to the order of summation.
@@ -101,7 +107,8 @@ def main() -> None:
                 row["times_faster_than_gensim"] = slow / row["seconds"]
                 print(
                     f"{row['reader']:26} {row['n']:7} of {n}: {row['seconds']:7.2f} s, "
-                    f"{row['times_faster_than_gensim']:5.1f} times gensim, peak {row['peak_over_array']:.2f} arrays",
+                    f"{row['times_faster_than_gensim']:5.1f} times gensim, {row['bytes_read'] / 2**20:.1f} MB read, "
+                    f"peak {row['peak_bytes'] / 2**20:.0f} MB ({row['peak_over_array']:.2f} arrays)",
                     flush=True,
                 )
     save("reading", "python benchmarks/reading.py", rows)

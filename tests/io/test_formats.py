@@ -173,6 +173,7 @@ class TestNpy:
         np.save(path, matrix)
         with pytest.raises(FileFormatError, match=r"expected a file with its words.*en\.vocab.*got none"):
             read_vectors(path)
+        assert (describe(path).n, describe(path).dimension, describe(path).first_words) == (5, 7, ())
         (tmp_path / "en.vocab").write_text("a\nb\n")
         with pytest.raises(FileFormatError, match="expected a vocabulary of 5 words, one a row, got 2"):
             read_vectors(path)
