@@ -56,7 +56,7 @@ class TextReader:
     def __init__(self, stream: Stream, findings: Findings) -> None:
         self._stream = stream
         self._findings = findings
-        self.header = find_header(stream.peek(_HEAD), findings)
+        self.header = find_header(stream.peek(200), findings)
         self.n = self.header.n if self.header else None
         self.dimension = self.header.dimension if self.header else _dimension_of(stream, findings)
 

@@ -200,7 +200,7 @@ def _checked(reader: _Reader, findings: Findings, limit: int | None) -> Iterator
     n_rows = n_good = 0
     # A dropped row makes room for another, so the reader may have to go on.
     for words, matrix in reader.blocks(None if findings.skip_bad_lines else limit):
-        good = np.isfinite(matrix).all(axis=1)
+        good = np.asarray(np.isfinite(matrix).all(axis=1))
         rows = np.flatnonzero(good)[: None if limit is None else limit - n_good]
         n_good += len(rows)
         looked_at = rows[-1] if n_good == limit else len(words)
