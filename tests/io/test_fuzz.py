@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import gzip
 import lzma
 import os
 import re
+import shutil
 import sys
 import tempfile
 import warnings
@@ -38,6 +40,7 @@ fuzz = hypothesis.settings(
 )
 DATA = Path(__file__).parent / "data"
 FOLDER = Path(tempfile.mkdtemp(prefix="damastes-fuzz-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 MEMORY = 3 << 30  # far less than a lying header promises
 
 

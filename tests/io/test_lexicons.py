@@ -21,6 +21,13 @@ def test_tabs_and_blanks_separate_and_several_translations_stay(lexicon):
     assert read_lexicon(path) == [("cat", "gato"), ("cat", "gata"), ("new york", "nueva york"), ("EU", "UE")]
 
 
+def test_a_word_may_hold_a_non_breaking_space(lexicon):
+    assert read_lexicon(lexicon("c\u00a0est it\u00a0is\nun\u3000one\n")) == [
+        ("c\u00a0est", "it\u00a0is"),
+        ("un", "one"),
+    ]
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_word(lexicon):
     assert read_lexicon(lexicon("\ufeffcat gato\n")) == [("cat", "gato")]
 

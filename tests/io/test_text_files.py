@@ -126,6 +126,12 @@ def test_glove_dimension_is_that_of_most_lines(text):
     assert vectors.labels == [". . .", "at 5", "7", "the", "of", "name@domain.com", "to"]
 
 
+def test_glove_lines_may_be_long(text, rng):
+    lines, matrix = many(3, 40_000, rng)
+    assert len(lines[0]) > 1 << 18
+    assert np.array_equal(read_vectors(text("\n".join(lines) + "\n")).matrix, matrix)
+
+
 @pytest.mark.parametrize("bad", ["w 1 2", "w 1 2 x", "w 1 nan 2", "w inf 1 2", "w 1 1e50 2", "w 1 2,5 3", "w 1 1_0 2"])
 def test_bad_lines_are_named_or_dropped(text, rng, bad):
     lines, matrix = many(2500, 3, rng)

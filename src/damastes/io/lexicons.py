@@ -22,8 +22,7 @@ def read_lexicon(path: str | PathLike[str]) -> list[tuple[str, str]]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
-                words = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-                words = [word.strip() for word in words]
+                words = _columns(line)
                 if not any(words):
                     continue
                 if len(words) < 2 or not (words[0] and words[1]):
@@ -36,3 +35,11 @@ def read_lexicon(path: str | PathLike[str]) -> list[tuple[str, str]]:
     if not pairs:
         raise FileFormatError(f"{path}: expected a lexicon, got an empty file")
     return pairs
+
+
+def _columns(line: str) -> list[str]:
+    if "\t" in line:
+        return [word.strip() for word in line.split("\t")]
+    # A word may hold a non-breaking space; only where nothing else separates, all blanks of Unicode do.
+    words = [word for word in line.strip().split(" ") if word]
+    return words if len(words) > 1 else line.split()

@@ -56,9 +56,9 @@ class TextReader:
     def __init__(self, stream: Stream, findings: Findings) -> None:
         self._stream = stream
         self._findings = findings
-        self.header = find_header(stream.peek(_HEAD), findings)
+        self.header = find_header(stream.peek(200), findings)
         self.n = self.header.n if self.header else None
-        self.dimension = self.header.dimension if self.header else _dimension_of(stream.peek(_HEAD), findings)
+        self.dimension = self.header.dimension if self.header else _dimension_of(stream, findings)
 
     def blocks(self, limit: int | None = None) -> Iterator[Block]:
         """Yield the rows; past `limit` of them nothing is looked at."""
@@ -177,13 +177,16 @@ def _shown(line: bytes, n_numbers: int) -> str:
     return f"{n_numbers} ({start + '…' if len(line) > 40 else start!r})"
 
 
-def _dimension_of(head: bytes, findings: Findings) -> int:
+def _dimension_of(stream: Stream, findings: Findings) -> int:
     """Return the number of numbers that most of the first lines end with.
 
     A word may itself be a number, or blanks and numbers; but a line has at least one field that is not of the vector.
     """
+    size = _HEAD
+    while b"\n" not in (head := stream.peek(size)) and len(head) == size < _LONGEST_LINE:
+        size *= 2
     lines = head.removeprefix(_BOM).split(b"\n")
-    if len(head) >= _HEAD and len(lines) > 1:
+    if len(head) == size and len(lines) > 1:
         lines.pop()  # cut off by us
     counts: Counter[int] = Counter()
     for line in lines[:1000]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -99,7 +98,8 @@ def iter_vectors(
 ) -> Iterator[Block]:
     """Read word vectors as `read_vectors` does, but as blocks `(words, matrix)` in bounded memory.
 
-    Repeated words stay: to find them, all words would have to be remembered.
+    Repeated words stay: to find them, all words would have to be remembered. (Not bounded: a fastText model that is
+    compressed, whose rows are needed in any order.)
 
     Parameters
     ----------
@@ -141,11 +141,18 @@ class FileInfo:
 def describe(
     path: str | PathLike[str], *, n_words: int = 10, vocabulary: str | PathLike[str] | None = None
 ) -> FileInfo:
-    """Say what a vector file is from its first rows; `n` is what the file itself says, None when it does not."""
+    """Say what a vector file is from its first rows; `n` is what the file itself says, None when it does not.
+
+    A matrix without its vocabulary is described too, without words.
+    """
     findings = Findings(Path(path), skip_bad_lines=True)
     with _open(findings, vocabulary, n_words) as (reader, stream):
-        blocks = list(_checked(reader, findings, n_words))
-        words = tuple(islice((word for block in blocks for word in block.words), n_words))
+        try:
+            words = tuple(word for block in _checked(reader, findings, n_words) for word in block.words)
+        except FileFormatError:
+            if reader.format not in ("npy", "safetensors"):
+                raise
+            words = ()  # the matrix is there, but its words are not
         size = findings.path.stat().st_size
         return FileInfo(findings.path, reader.format, stream.compression, size, reader.n, reader.dimension, words)
 
@@ -193,13 +200,14 @@ def _checked(reader: _Reader, findings: Findings, limit: int | None) -> Iterator
     n_rows = n_good = 0
     # A dropped row makes room for another, so the reader may have to go on.
     for words, matrix in reader.blocks(None if findings.skip_bad_lines else limit):
-        good = np.isfinite(matrix).all(axis=1)
-        for row in np.flatnonzero(~good):
+        good = np.asarray(np.isfinite(matrix).all(axis=1))
+        rows = np.flatnonzero(good)[: None if limit is None else limit - n_good]
+        n_good += len(rows)
+        looked_at = rows[-1] if n_good == limit else len(words)
+        for row in np.flatnonzero(~good[:looked_at]):
             seen = matrix[row][~np.isfinite(matrix[row])][0]
             findings.bad_row(f"row {n_rows + row + 1} ({words[row]!r})", "finite numbers", f"{seen}")
         n_rows += len(words)
-        rows = np.flatnonzero(good)[: None if limit is None else limit - n_good]
-        n_good += len(rows)
         if len(rows) == len(words):
             yield Block(words, matrix)
         elif len(rows):
