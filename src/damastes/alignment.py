@@ -28,11 +28,12 @@ from damastes.io.maps import save_map
 from damastes.mapping import Map
 from damastes.matching import Certificate, certify
 from damastes.pairs import Pairs
-from damastes.recipes import Recipe, recipe_named
+from damastes.recipes import Recipe, Route, recipe_named
 from damastes.retrieval import CSLS, Biases, MutualPairs, Neighbours, Retriever, mutual_pairs
-from damastes.solvers import Solver
+from damastes.solvers import Solver, carry
 from damastes.transport import Assignment, Sinkhorn
 from damastes.vectors import Vectors, as_vectors
+from damastes.verdict import Verdict, judge
 
 __all__ = ["Alignment", "align"]
 
@@ -58,7 +59,7 @@ def align(
     ----------
     source, target : `Vectors`, or arrays (n, d_x) and (m, d_y) of one library. Rows of arrays are in no order
     recipe : "default", "paper", "authors", or a `Recipe`
-    initializer, solver, refinement : replace that part of the recipe
+    initializer, solver, refinement : replace that part of the recipe; with an initializer or a solver, no other is tried
     pairs : known pairs (source, target) or (source, target, weight), by label or by row; none is the unsupervised case
     random_state : seed; same seed and thread count, same bits
     progress : called as progress(stage, done, total, info) while the work goes on; raise from it to stop
@@ -86,30 +87,33 @@ def align(
         initializer=initializer or chosen.initializer,
         solver=solver or chosen.solver,
         refinement=refinement or chosen.refinement,
+        fallbacks=() if initializer or solver else chosen.fallbacks,
     )
     rng = as_generator(random_state)
     report = progress or no_progress
     clock = _Clock()
 
     known = _known_pairs(pairs, source, target)
-    frames = [chosen.frame.fit(vectors.matrix) for vectors in (source, target)]
     # From here on a head of the rows is a fair sample: the frequent points of an ordered cloud, random ones of another.
     orders = [np.arange(len(v)) if v.ordered else rng.permutation(len(v)) for v in (source, target)]
-    X, Y = (
-        frame(vectors.matrix if vectors.ordered else take_rows(vectors.matrix, order))
-        for frame, vectors, order in zip(frames, (source, target), orders, strict=True)
-    )
+    clouds = [
+        v.matrix if v.ordered else take_rows(v.matrix, order) for v, order in zip((source, target), orders, strict=True)
+    ]
     known = known.renumbered(np.argsort(orders[0]), np.argsort(orders[1]))
+    frames = [chosen.frame.fit(cloud) for cloud in clouds]
+    X, Y = (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
     clock.lap("frame")
 
-    start = chosen.initializer(X, Y, pairs=known, rng=rng, progress=report)
-    history: dict[str, Any] = {"start": dict(start.evidence)}
-    clock.lap("start")
-    Q = start.Q
-    for stage, step in (("solver", chosen.solver), ("refinement", chosen.refinement)):
-        solution = step(X, Y, Q, pairs=known, rng=rng, progress=report)
-        Q, history[stage] = solution.Q, solution.history
-        clock.lap(stage)
+    Q, history = _best_route(chosen, X, Y, known, rng, report, clock)
+    if chosen.finish is not None:
+        frames = [chosen.finish.fit(cloud) for cloud in clouds]
+        before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
+        Q = carry(before, (X, Y), n_points=_CARRIED)
+    solution = chosen.refinement(X, Y, Q, pairs=known, rng=rng, progress=report)
+    Q, history["refinement"] = solution.Q, solution.history
+    clock.lap("refinement")
+    verdict = judge(X, Y, Q, rng=rng, progress=report)
+    clock.lap("verdict")
 
     made = {
         "recipe": repr(chosen),
@@ -119,14 +123,54 @@ def align(
         "target": {"name": target.name, "n": len(target), "dimension": target.dimension},
         "n_pairs": len(known),
     }
-    return Alignment(Map(Q, frames[0], frames[1], made), source, target, history, clock.seconds)
+    mapping = Map(Q, frames[0], frames[1], made, solution.metric)
+    return Alignment(mapping, source, target, history, clock.seconds, verdict)
+
+
+# A correspondence of so many points is carried from the frame of the starts to that of the refinement.
+_CARRIED = 3000
+
+
+def _best_route(
+    recipe: Recipe,
+    X: Array,
+    Y: Array,
+    pairs: Pairs,
+    rng: np.random.Generator,
+    progress: Progress,
+    clock: _Clock,
+) -> tuple[Array, dict[str, Any]]:
+    """Try the recipe's routes until the verdict on one is "aligned"; return the map of the best, and what was tried."""
+    routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
+    tried: list[dict[str, Any]] = []
+    best: tuple[float, Array, dict[str, Any]] | None = None
+    for route in routes:
+        start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
+        clock.lap("start")
+        solution = route.solver(X, Y, start.Q, pairs=pairs, rng=rng, progress=progress)
+        clock.lap("solver")
+        history = {"start": dict(start.evidence), "solver": solution.history}
+        if len(routes) == 1:
+            return solution.Q, history
+        verdict = judge(X, Y, solution.Q, rng=rng, progress=progress)
+        clock.lap("verdict")
+        tried.append(
+            {"initializer": repr(route.initializer), "solver": repr(route.solver), "verdict": verdict.to_json()}
+        )
+        if best is None or verdict.score > best[0]:
+            best = verdict.score, solution.Q, history
+        if verdict.label == "aligned":
+            break
+    assert best is not None
+    return best[1], {**best[2], "routes": tried}
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """A map, the two clouds it was found on, and how it was found.
+    """A map, the two clouds it was found on, whether it can be trusted, and how it was found.
 
-    `history` has the start's evidence and one record a step of every solver; `seconds` the time of every stage.
+    `history` has the start's evidence and one record a step of every solver, and under "routes", when there was a choice,
+    what was tried and what it scored; `seconds` the time of every stage; `verdict` is None when nobody judged it.
     """
 
     map: Map
@@ -134,6 +178,7 @@ class Alignment:
     target: Vectors
     history: Mapping[str, Any] = field(default_factory=dict, repr=False)
     seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    verdict: Verdict | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

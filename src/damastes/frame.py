@@ -1,4 +1,4 @@
-"""How a space is prepared before it is compared: unit, centre, unit, and optionally a flattened spectrum.
+"""How a space is prepared before it is compared: unit, centre, unit, and optionally a flatter spectrum.
 
 A fitted frame is remembered, so that unseen vectors get the same treatment and framed ones can come back.
 """
@@ -25,6 +25,8 @@ class Frame:
     ----------
     centre : subtract the mean of the unit vectors
     power : replace the singular values σ of the framed cloud by σ^power (and scale to unit length once more); 1 keeps them
+    ridge : instead, divide each principal direction by √(variance + ridge · mean variance): directions with little variance
+        are whitened no further than the ridge lets them be. None does not; a large value changes little
 
     Examples
     --------
@@ -37,11 +39,16 @@ class Frame:
 
     centre: bool = True
     power: float = 1.0
+    ridge: float | None = None
 
     def fit(self, points: Array) -> FittedFrame:
         """Learn the mean and the spectrum of a cloud (n, d)."""
         if not 0 < self.power <= 1:
             raise InputError(f"power must be above 0 and at most 1, got {self.power}")
+        if self.ridge is not None and not (self.ridge > 0 and self.power == 1):
+            raise InputError(
+                f"ridge must be above 0, and power 1 with it, got ridge {self.ridge} and power {self.power}"
+            )
         points = check_points(points, "points")
         xp = namespace(points)
         # Means and d×d sums over many points are taken in float64.
@@ -50,13 +57,17 @@ class Frame:
         mean = xp.mean(float64(units), axis=0)
         centre = cast_like(mean if self.centre else xp.zeros_like(mean), points)
         plain = FittedFrame(centre, float(xp.mean(norms)), None, None)
-        if self.power == 1:
+        if self.power == 1 and self.ridge is None:
             return plain
         spectrum = Spectrum.of(plain(points), check_weights(None, points.shape[0], "weights", points))
-        stretch, unstretch = (
-            cast_like(spectrum.power(exponent, floor=_FLOOR), points)
-            for exponent in ((self.power - 1) / 2, (1 - self.power) / 2)
-        )
+        if self.ridge is None:
+            stretch, unstretch = (
+                spectrum.power(exponent, floor=_FLOOR) for exponent in ((self.power - 1) / 2, (1 - self.power) / 2)
+            )
+        else:
+            lifted = Spectrum(spectrum.values / xp.mean(spectrum.values) + self.ridge, spectrum.vectors)
+            stretch, unstretch = lifted.power(-0.5), lifted.power(0.5)
+        stretch, unstretch = cast_like(stretch, points), cast_like(unstretch, points)
         return FittedFrame(centre, plain.length, stretch, unstretch)
 
 

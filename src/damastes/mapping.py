@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from damastes._arrays import Array, from_numpy, namespace, to_numpy
+from damastes._arrays import Array, from_numpy, namespace, to_numpy, unit_rows
 from damastes.frame import FittedFrame
 
 __all__ = ["Map"]
@@ -16,6 +16,7 @@ __all__ = ["Map"]
 class Map:
     """source @ Q ≈ target, in the frames of both.
 
+    `metric` (d_y, d_y), symmetric, says how much each direction counts where cosines are compared; None is all the same.
     `made` says how the map was found: recipe, seed, versions, sizes; anything JSON can hold.
     """
 
@@ -23,17 +24,19 @@ class Map:
     source_frame: FittedFrame
     target_frame: FittedFrame
     made: Mapping[str, Any] = field(default_factory=dict)
+    metric: Array | None = None
 
     def embed_source(self, vectors: Array) -> Array:
         """Bring raw source vectors (n, d_x) into the shared frame (n, d_y), where cosines are compared."""
         X = self.source_frame.check(vectors)
         here = self.on(X)
-        return here.source_frame(X) @ here.Q
+        return here._weighed(here.source_frame(X) @ here.Q)
 
     def embed_target(self, vectors: Array) -> Array:
         """Bring raw target vectors (m, d_y) into the shared frame."""
         Y = self.target_frame.check(vectors)
-        return self.on(Y).target_frame(Y)
+        here = self.on(Y)
+        return here._weighed(here.target_frame(Y))
 
     def transform(self, vectors: Array) -> Array:
         """Map raw source vectors, also unseen ones, to raw target coordinates, so that they can be searched among those.
@@ -58,7 +61,10 @@ class Map:
             FittedFrame(_moved(f.centre, like), f.length, _moved(f.stretch, like), _moved(f.unstretch, like))
             for f in (self.source_frame, self.target_frame)
         ]
-        return Map(_moved(self.Q, like), frames[0], frames[1], self.made)
+        return Map(_moved(self.Q, like), frames[0], frames[1], self.made, _moved(self.metric, like))
+
+    def _weighed(self, Z: Array) -> Array:
+        return Z if self.metric is None else unit_rows(Z @ self.metric)
 
     def _ratio(self) -> float:
         return self.target_frame.length / self.source_frame.length

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from damastes.cli.options import AsJson, SkipBadLines
-from damastes.cli.run import Reading, check_output, verdict_of, write_run
+from damastes.cli.run import Reading, check_output, write_run
 from damastes.cli.terminal import note, print_evaluations, print_json, progress_bar
 from damastes.errors import InputError
 
 if TYPE_CHECKING:
     from damastes import Evaluation, Vectors
     from damastes.initializers import Initializer
+    from damastes.verdict import Verdict
 
 __all__ = ["align", "exit_with"]
 
@@ -108,18 +109,18 @@ def align(
     if as_json:
         print_json(record)
     else:
-        _report(output, record, clouds, evaluations, verdict_of(alignment))
-    exit_with(verdict_of(alignment))
+        _report(output, record, clouds, evaluations, alignment.verdict)
+    exit_with(alignment.verdict)
 
 
-def exit_with(verdict: Any) -> None:
+def exit_with(verdict: Verdict | None) -> None:
     """End with the status of a failed alignment if it is one."""
     if verdict is not None and verdict.label == "failed":
         raise typer.Exit(FAILED)
 
 
 def _report(
-    output: Path, record: dict[str, Any], clouds: list[Vectors], evaluations: list[Evaluation], verdict: Any
+    output: Path, record: dict[str, Any], clouds: list[Vectors], evaluations: list[Evaluation], verdict: Verdict | None
 ) -> None:
     seconds = sum(record["seconds"].values())
     typer.echo(f"Aligned {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s.")

@@ -10,7 +10,7 @@ import typer
 
 from damastes.cli.align import exit_with
 from damastes.cli.options import AsJson, retrievers
-from damastes.cli.run import check_output, verdict_of, write_run
+from damastes.cli.run import check_output, write_run
 from damastes.cli.terminal import print_evaluations, print_json, progress_bar
 
 __all__ = ["demo"]
@@ -50,7 +50,7 @@ def demo(
         for backward in (False, True)
         for name in ("nn", "csls")
     ]
-    verdict = verdict_of(alignment)
+    verdict = alignment.verdict
     translations = {word: alignment.translate(word, k=3) for word in _WORDS}
     if as_json:
         print_json(

@@ -29,7 +29,6 @@ __all__ = [
     "check_output",
     "read_record",
     "read_run",
-    "verdict_of",
     "write_run",
 ]
 
@@ -96,11 +95,6 @@ def check_output(directory: Path) -> None:
         raise InputError(f"{directory}: expected a directory to write to, but {existing} is not writable for you")
 
 
-def verdict_of(alignment: Alignment) -> Any:
-    """The aligner's own judgement, or None while it has none."""
-    return getattr(alignment, "verdict", None)
-
-
 def write_run(
     directory: Path,
     alignment: Alignment,
@@ -130,7 +124,6 @@ def write_run(
             words = (alignment.source.label(int(pairs.source[index])), alignment.target.label(int(pairs.target[index])))
             file.write(f"{_cell(words[0])}\t{_cell(words[1])}\t{pairs.scores[index]:.4f}\n".encode())
     took = {**(seconds or {}), **alignment.seconds, "lexicon": time.perf_counter() - began}
-    verdict = verdict_of(alignment)
     record: dict[str, Any] = plain(
         {
             "command": ["damastes", *sys.argv[1:]],
@@ -147,7 +140,7 @@ def write_run(
             "threads": {"cpus": os.cpu_count(), **{name: os.environ.get(name) for name in _THREADS}},
             "seconds": took,
             "history": dict(alignment.history),
-            "verdict": None if verdict is None else verdict.to_json(),
+            "verdict": None if alignment.verdict is None else alignment.verdict.to_json(),
             "evaluation": evaluation,
             "lexicon": {"pairs": len(pairs), "file": LEXICON},
             "map": MAP,
@@ -201,6 +194,7 @@ def check_inputs(directory: Path, record: Mapping[str, Any], *, needed: bool = T
 def read_run(directory: Path) -> tuple[Alignment, Reading]:
     """Put an alignment together again from its directory and the inputs that its record names."""
     from damastes import Alignment, load_map
+    from damastes.verdict import Verdict
 
     record, reading = read_record(directory)
     source, target = check_inputs(directory, record)
@@ -211,7 +205,9 @@ def read_run(directory: Path) -> tuple[Alignment, Reading]:
             raise FileFormatError(
                 f"{directory}: the map takes {frame.dimension} coordinates, {cloud.name} has {cloud.dimension} now. Align again."
             )
-    return Alignment(mapping, clouds[0], clouds[1], record["history"], record["seconds"]), reading
+    judged = record.get("verdict")
+    verdict = None if judged is None else Verdict(judged["label"], judged["score"], judged["evidence"])
+    return Alignment(mapping, clouds[0], clouds[1], record["history"], record["seconds"], verdict), reading
 
 
 def _identify(path: Path) -> dict[str, Any]:

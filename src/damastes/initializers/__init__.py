@@ -2,7 +2,8 @@
 
 from damastes.initializers.anchors import Anchors
 from damastes.initializers.convex import Convex
+from damastes.initializers.independent import IndependentComponents
 from damastes.initializers.random import Random
 from damastes.initializers.start import Initializer, Start
 
-__all__ = ["Anchors", "Convex", "Initializer", "Random", "Start"]
+__all__ = ["Anchors", "Convex", "IndependentComponents", "Initializer", "Random", "Start"]

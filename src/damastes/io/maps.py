@@ -26,7 +26,7 @@ _FRAME_ARRAYS = ("centre", "stretch", "unstretch")
 
 def save_map(mapping: Map, path: str | PathLike[str]) -> None:
     """Write a map: the arrays as tensors, everything else as JSON."""
-    tensors = {"Q": mapping.Q}
+    tensors = {"Q": mapping.Q, "metric": mapping.metric}
     for side, frame in (("source", mapping.source_frame), ("target", mapping.target_frame)):
         tensors.update({f"{side}.{name}": getattr(frame, name) for name in _FRAME_ARRAYS})
     arrays = {name: np.ascontiguousarray(to_numpy(array)) for name, array in tensors.items() if array is not None}
@@ -77,11 +77,13 @@ def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Map:
             )
             for side in ("source", "target")
         ]
-        made = about["made"]
+        made, metric = about["made"], arrays.get("metric")
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path}: a map of damastes with a part missing ({error})") from None
     if Q.shape != (frames[0].dimension, frames[1].dimension):
         raise FileFormatError(
             f"{path}: Q is {Q.shape}, but the frames have {frames[0].dimension} and {frames[1].dimension} dimensions"
         )
-    return Map(Q, frames[0], frames[1], made)
+    if metric is not None and metric.shape != (Q.shape[1], Q.shape[1]):
+        raise FileFormatError(f"{path}: the metric is {metric.shape}, but the shared space has {Q.shape[1]} dimensions")
+    return Map(Q, frames[0], frames[1], made, metric)

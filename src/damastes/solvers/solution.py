@@ -15,10 +15,14 @@ __all__ = ["Solution", "Solver"]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """An improved map Q (d_x, d_y), and one record a step of what happened on the way."""
+    """An improved map Q (d_x, d_y), and one record a step of what happened on the way.
+
+    `metric` (d_y, d_y), when a solver has one, says how much each direction of the shared space counts in comparisons.
+    """
 
     Q: Array
     history: list[dict[str, float]] = field(default_factory=list, repr=False)
+    metric: Array | None = None
 
 
 class Solver(Protocol):

@@ -1,0 +1,108 @@
+"""Self-learning on random parts of the vocabulary: mutual CSLS neighbours ↔ Procrustes, with a memory.
+
+Refinement on the whole vocabulary gets stuck where it starts. Leaving whole rows and columns out, other ones each time, is
+what lets it climb; averaging over batches is what lets it settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from damastes._arrays import Array, Progress, head_rows, namespace, no_progress, take_rows
+from damastes.errors import InputError
+from damastes.pairs import Pairs
+from damastes.procrustes import polar
+from damastes.retrieval import CSLS, Retriever, mutual_pairs
+from damastes.solvers.solution import Solution, with_known
+
+__all__ = ["Memory", "SelfLearning", "averaging", "fading"]
+
+# t → α, for M ← (1 − α) M + α C; t counts from 0, and α(0) is 1.
+Memory: TypeAlias = Callable[[int], float]
+
+
+def fading(share: float) -> Memory:
+    """Keep this share of M at every step: the past fades."""
+
+    def alpha(t: int) -> float:
+        return 1.0 if t == 0 else 1 - share
+
+    return alpha
+
+
+def averaging(t: int) -> float:
+    """2/(t + 2): all batches stay in the mean, later ones count more."""
+    return 2 / (t + 2)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfLearning:
+    """Collect the pairs of a random batch that choose each other under Q, average their XᵀPY into M, Q = polar(M); repeat.
+
+    Parameters
+    ----------
+    n_iter : number of batches
+    batch_size : points of each cloud in a batch
+    pool : sample among the first so many points of each cloud
+    memory : how much a batch counts beside the earlier ones
+    emphasis : directions count as σ^emphasis in comparisons, σ the singular values of M (their largest 1): those on which
+        the two clouds agree count more. 0 compares by cosine alone
+    retriever : who chooses whom
+    """
+
+    n_iter: int = 200
+    batch_size: int = 1500
+    pool: int = 5000
+    memory: Memory = averaging
+    emphasis: float = 0.0
+    retriever: Retriever = CSLS()
+
+    def __call__(
+        self,
+        X: Array,
+        Y: Array,
+        Q: Array,
+        *,
+        pairs: Pairs,
+        rng: np.random.Generator,
+        progress: Progress = no_progress,
+    ) -> Solution:
+        """Improve Q. The history has the number of mutual pairs of each batch and their mean score."""
+        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or self.emphasis < 0:
+            raise InputError(f"SelfLearning needs n_iter ≥ 0, batch_size ≥ 1, pool ≥ 1 and emphasis ≥ 0, got {self}")
+        pools = [head_rows(Z, self.pool) for Z in (X, Y)]
+        M: Array = 0.0
+        metric = None
+        history: list[dict[str, float]] = []
+        for t in range(self.n_iter):
+            Xt, Yt = (take_rows(Z, _batch(rng, Z.shape[0], self.batch_size)) for Z in pools)
+            mapped, met = (Xt @ Q, Yt) if metric is None else (Xt @ (Q @ metric), Yt @ metric)
+            found = mutual_pairs(mapped, met, self.retriever.biases(mapped, met))
+            history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
+            progress("self-learning", t + 1, self.n_iter, history[-1])
+            if len(found) == 0:
+                continue
+            C = take_rows(Xt, found.source).T @ take_rows(Yt, found.target) / len(found)
+            alpha = self.memory(t) if t else 1.0
+            M = (1 - alpha) * M + alpha * C
+            Q, metric = _solve(with_known(M, X, Y, pairs), self.emphasis)
+        return Solution(Q, history, metric)
+
+
+def _solve(M: Array, emphasis: float) -> tuple[Array, Array | None]:
+    """polar(M), and the metric V σ^emphasis Vᵀ of M = U σ Vᵀ."""
+    if emphasis == 0:
+        return polar(M), None
+    xp = namespace(M)
+    U, values, Vt = xp.linalg.svd(M, full_matrices=False)
+    weights = (values / xp.max(values)) ** emphasis
+    return U @ Vt, (Vt.T * weights[None, :]) @ Vt
+
+
+def _batch(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+    # Sorted, so that rows are gathered in memory order.
+    return np.sort(rng.choice(n, min(size, n), replace=False, shuffle=False))
