@@ -9,6 +9,7 @@ from damastes.frame import Frame
 from damastes.initializers import Convex, IndependentComponents, Initializer
 from damastes.matching import FrankWolfe, open_loop
 from damastes.solvers import (
+    InTurn,
     Phase,
     Refinement,
     SelfLearning,
@@ -17,6 +18,7 @@ from damastes.solvers import (
     Subspace,
     authors_schedule,
     averaging,
+    fading,
     paper_schedule,
 )
 from damastes.transport import Sinkhorn
@@ -73,24 +75,40 @@ AUTHORS = Recipe(
     solver=Stochastic(schedule=authors_schedule(), coupling=_PAPER_COUPLING, pool=20_000),
     refinement=Refinement(n_epochs=5),
 )
-# Over the whole vocabulary and with no memory at first (a learning rate that forgets Q), then settling: what brings weak
-# starts home.
-_EXPLORE = Subspace(
-    Stochastic(
-        schedule=(Phase(150, 1500, lr=1e6), Phase(25, 1500, lr=500.0), Phase(25, 1500, lr=150.0)),
-        coupling=Sinkhorn(reg=0.03, tol=5e-2, max_iter=8),
-        pool=200_000,
+
+
+def _explore(n_iter: int) -> Subspace:
+    """Batches from the whole vocabulary, without a memory at first (a learning rate that forgets Q), then settling.
+
+    In the leading directions, with a flatter spectrum: of all that was tried this comes home from the weakest starts.
+    """
+    return Subspace(
+        Stochastic(
+            schedule=(Phase(n_iter, 1000, lr=1e6), Phase(30, 1500, lr=500.0), Phase(30, 1500, lr=150.0)),
+            coupling=Sinkhorn(reg=0.03, tol=5e-2, max_iter=8),
+            pool=200_000,
+        )
     )
-)
-# The cheap route solves similar spaces, independent components unlike ones.
+
+
+# The cheap start solves similar spaces, independent components unlike ones.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
     initializer=Convex(),
-    solver=Stochastic(schedule=(Phase(300, 500), Phase(20, 2000))),
-    refinement=SelfLearning(n_iter=10, batch_size=5000, pool=10_000, memory=averaging),
-    finish=Frame(ridge=1.0),
-    fallbacks=(Route(IndependentComponents(), _EXPLORE), Route(IndependentComponents(n_starts=40), _EXPLORE)),
+    solver=_explore(80),
+    # Small batches of frequent points climb, large ones of more points settle.
+    refinement=InTurn(
+        (
+            SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1),
+            SelfLearning(n_iter=10, batch_size=5000, pool=10_000, memory=averaging, noise=0.1),
+        )
+    ),
+    finish=Frame(ridge=1.5),
+    fallbacks=(
+        Route(IndependentComponents(), _explore(150)),
+        Route(IndependentComponents(n_starts=40), _explore(300)),
+    ),
 )
 
 _RECIPES = {recipe.name: recipe for recipe in (DEFAULT, PAPER, AUTHORS)}

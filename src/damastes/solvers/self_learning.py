@@ -49,8 +49,8 @@ class SelfLearning:
     batch_size : points of each cloud in a batch
     pool : sample among the first so many points of each cloud
     memory : how much a batch counts beside the earlier ones
-    emphasis : directions count as σ^emphasis in comparisons, σ the singular values of M (their largest 1): those on which
-        the two clouds agree count more. 0 compares by cosine alone
+    noise : in comparisons a direction counts as ρ²/(ρ² + noise), ρ the correlation of the two clouds along it under the
+        pairs found so far: directions that the clouds do not share fade out. 0 compares by cosine alone
     retriever : who chooses whom
     """
 
@@ -58,7 +58,7 @@ class SelfLearning:
     batch_size: int = 1500
     pool: int = 5000
     memory: Memory = averaging
-    emphasis: float = 0.0
+    noise: float = 0.0
     retriever: Retriever = CSLS()
 
     def __call__(
@@ -72,9 +72,10 @@ class SelfLearning:
         progress: Progress = no_progress,
     ) -> Solution:
         """Improve Q. The history has the number of mutual pairs of each batch and their mean score."""
-        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or self.emphasis < 0:
-            raise InputError(f"SelfLearning needs n_iter ≥ 0, batch_size ≥ 1, pool ≥ 1 and emphasis ≥ 0, got {self}")
+        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or self.noise < 0:
+            raise InputError(f"SelfLearning needs n_iter ≥ 0, batch_size ≥ 1, pool ≥ 1 and noise ≥ 0, got {self}")
         pools = [head_rows(Z, self.pool) for Z in (X, Y)]
+        moments = [Z.T @ Z / Z.shape[0] for Z in pools]
         M: Array = 0.0
         metric = None
         history: list[dict[str, float]] = []
@@ -89,17 +90,20 @@ class SelfLearning:
             C = take_rows(Xt, found.source).T @ take_rows(Yt, found.target) / len(found)
             alpha = self.memory(t) if t else 1.0
             M = (1 - alpha) * M + alpha * C
-            Q, metric = _solve(with_known(M, X, Y, pairs), self.emphasis)
+            Q, metric = _solve(with_known(M, X, Y, pairs), moments, self.noise)
         return Solution(Q, history, metric)
 
 
-def _solve(M: Array, emphasis: float) -> tuple[Array, Array | None]:
-    """polar(M), and the metric V σ^emphasis Vᵀ of M = U σ Vᵀ."""
-    if emphasis == 0:
+def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array | None]:
+    """polar(M) = U Vᵀ for M = U σ Vᵀ, and the metric V w Vᵀ with w = ρ²/(ρ² + noise), ρ² = σ² / (uᵀS_X u · vᵀS_Y v)."""
+    if noise == 0:
         return polar(M), None
     xp = namespace(M)
     U, values, Vt = xp.linalg.svd(M, full_matrices=False)
-    weights = (values / xp.max(values)) ** emphasis
+    variances = [xp.sum(W * (S @ W), axis=0) for W, S in zip((U, Vt.T), moments, strict=True)]
+    # w = σ²/(σ² + noise · variances) needs no division by a variance of 0.
+    room = noise * variances[0] * variances[1]
+    weights = values**2 / xp.maximum(values**2 + room, xp.full_like(values, float(xp.finfo(M.dtype).smallest_normal)))
     return U @ Vt, (Vt.T * weights[None, :]) @ Vt
 
 
