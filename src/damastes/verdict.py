@@ -1,0 +1,221 @@
+"""Did it work? Label-free evidence about a map, and a decision.
+
+Every map that self-learning returns fits the points it was learned from, also a wrong one. What tells a right map is that it
+holds where it was not fitted, and better than maps that are wrong on these very clouds:
+
+* halves: from Q, mutual CSLS neighbours ↔ Procrustes on one half of the source, then a look at the other half, both ways;
+* closeness: how near the mapped held-out points are to their answers;
+* two views: the directions of the space are split at random in two halves. Does the answer of a held-out point in one view
+  come out of the other view as well, and mutually? By chance it hardly ever does;
+* wrong maps: Q with random signs on the principal directions keeps the second moments of both clouds and destroys everything
+  else. Climbed and looked at in the same way, such maps say what closeness and agreement are worth for this number of points,
+  dimension and noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp, log
+from typing import Any
+
+import numpy as np
+
+from damastes._arrays import (
+    Array,
+    Progress,
+    check_weights,
+    cast_like,
+    from_numpy,
+    head_rows,
+    namespace,
+    no_progress,
+    take_rows,
+    to_numpy,
+    unit_rows,
+)
+from damastes.procrustes import polar
+from damastes.retrieval import CSLS, mutual_pairs
+from damastes.spectrum import Spectrum
+
+__all__ = ["Verdict", "judge"]
+
+# With fewer points or directions than these nothing can be held out.
+_MIN_POINTS = 20
+_MIN_DIMENSION = 4
+# Poorly determined directions only let halves overfit, so the look is at no more than these, and a third of the points.
+_MAX_DIMENSION = 100
+# Rounds of self-learning: enough to bring a rough map home; a wrong map starts lower and gets more.
+_ROUNDS = 4
+_WRONG_ROUNDS = 6
+# Random splits of the directions in two views.
+_VIEWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """"aligned", "uncertain" or "failed", a score in [0, 1], and the numbers behind it."""
+
+    label: str
+    score: float
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.label} (score {self.score:.2f}): {_in_words(self.evidence)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a JSON file can hold."""
+        return {"label": self.label, "score": self.score, "evidence": dict(self.evidence)}
+
+
+def judge(
+    X: Array,
+    Y: Array,
+    Q: Array,
+    *,
+    rng: np.random.Generator,
+    n_points: int = 1000,
+    progress: Progress = no_progress,
+) -> Verdict:
+    """Say whether Q aligns two framed clouds, from the clouds alone.
+
+    Judges the basin of Q rather than its last digits: a rough map is climbed for a few rounds before it is judged. Not whether
+    every point has a partner either: two samples of one space without a common point can be aligned.
+
+    Parameters
+    ----------
+    X, Y : framed clouds (n, d_x) and (m, d_y), rows in order of importance or in random order
+    Q : map (d_x, d_y)
+    rng : source of the halves, views and wrong maps
+    n_points : look at the first so many source points, among twice as many targets
+
+    Notes
+    -----
+    About 40 sweeps over n_points²  pairs in at most 100 directions: a second or two, whatever the size of the clouds.
+    """
+    head_x, head_y = head_rows(X, n_points), head_rows(Y, 2 * n_points)
+    fewest = min(head_x.shape[0], head_y.shape[0])
+    dimension = min(_MAX_DIMENSION, *Q.shape, max(fewest // 3, _MIN_DIMENSION))
+    evidence: dict[str, Any] = {"n_points": head_x.shape[0], "dimension": dimension}
+    if fewest < _MIN_POINTS or dimension < _MIN_DIMENSION:
+        return Verdict("uncertain", 0.5, evidence)
+    n_looks = 2 * _clip(600 // fewest, 1, 6)
+    n_wrong = _clip(1500 // fewest, 3, 12)
+    looks = []
+    for look in range(n_looks):
+        looks.append(_look(head_x, head_y, Q, dimension, rng))
+        progress("verdict", look + 1, n_looks + n_wrong, {})
+    wrong_looks, returned = [], []
+    for wrong in range(n_wrong):
+        lost = _climbed(head_x, head_y, _flipped(head_x, head_y, Q, rng), _WRONG_ROUNDS)
+        wrong_looks.append(_look(head_x, head_y, lost, dimension, rng))
+        returned.append(_likeness(head_x, Q, lost))
+        progress("verdict", n_looks + wrong + 1, n_looks + n_wrong, {})
+    closeness, agreement = np.mean(looks, axis=0).tolist()
+    wrong_closeness, wrong_agreement = np.mean(wrong_looks, axis=0).tolist()
+    evidence |= {
+        "closeness": closeness,
+        "closeness_of_wrong_maps": wrong_closeness,
+        "agreement": agreement,
+        "agreement_of_wrong_maps": wrong_agreement,
+        "all": [looks, wrong_looks, returned],
+    }
+    score = _score(evidence)
+    return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
+
+
+def _clip(value: int, low: int, high: int) -> int:
+    return max(low, min(value, high))
+
+
+def _pooled(mapped: Array, Y: Array) -> Array:
+    """Principal directions of both clouds together, ascending (d_y, d_y)."""
+    both = namespace(Y).concat([mapped, Y])
+    weights = np.concatenate([np.full(Z.shape[0], 0.5 / Z.shape[0]) for Z in (mapped, Y)])
+    return cast_like(Spectrum.of(both, check_weights(weights, both.shape[0], "weights", both)).vectors, Y)
+
+
+def _flipped(X: Array, Y: Array, Q: Array, rng: np.random.Generator) -> Array:
+    """Q with random signs on the principal directions: as good as Q for second moments, and wrong."""
+    directions = _pooled(X @ Q, Y)
+    signs = from_numpy(rng.choice([-1.0, 1.0], directions.shape[1]), Y)
+    return ((Q @ directions) * signs[None, :]) @ directions.T
+
+
+def _likeness(X: Array, Q: Array, other: Array) -> float:
+    """Mean cosine of the points under two maps."""
+    xp = namespace(X)
+    return float(xp.mean(xp.sum(unit_rows(X @ Q) * unit_rows(X @ other), axis=1)))
+
+
+def _climbed(X: Array, Y: Array, Q: Array, rounds: int) -> Array:
+    """Mutual CSLS neighbours ↔ Procrustes."""
+    for _ in range(rounds):
+        mapped = X @ Q
+        found = mutual_pairs(mapped, Y, CSLS().biases(mapped, Y))
+        if len(found) == 0:
+            break
+        Q = polar(take_rows(X, found.source).T @ take_rows(Y, found.target))
+    return Q
+
+
+def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Climb from Q on a random half of the source and look at the other half.
+
+    Returns the mean cosine of held-out points with their CSLS answers, and the share of them with one mutual answer in both
+    of two views. All in the leading directions of XQ and Y together, where Q is the identity.
+    """
+    mapped = X @ Q
+    leading = _pooled(mapped, Y)[:, -dimension:]
+    A, B = unit_rows(mapped @ leading), unit_rows(Y @ leading)
+    fitted, held_out = np.array_split(rng.permutation(A.shape[0]), 2)
+    seen = take_rows(A, held_out) @ _climbed(take_rows(A, fitted), B, from_numpy(np.eye(dimension), A), _ROUNDS)
+    bias = CSLS().biases(seen, B)
+    found = CSLS()(seen, B, biases=bias)
+    answers = found.indices[:, 0]
+    cosines = (found.scores[:, 0] + to_numpy(bias.rows) + to_numpy(bias.columns)[answers]) / 2
+    agreeing = 0
+    for _ in range(_VIEWS):
+        turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
+        pairs = []
+        for part in np.array_split(turn, 2, axis=1):
+            view_x, view_y = seen @ from_numpy(part, A), B @ from_numpy(part, B)
+            mutual = mutual_pairs(view_x, view_y, CSLS().biases(view_x, view_y))
+            pairs.append(set(zip(mutual.source.tolist(), mutual.target.tolist(), strict=True)))
+        agreeing += len(pairs[0] & pairs[1])
+    return float(cosines.mean()), agreeing / (_VIEWS * len(held_out))
+
+
+# --- the decision -------------------------------------------------------------------------------------------------------
+
+_ALIGNED = 0.7
+_FAILED = 0.3
+_BIAS, _GAIN, _LIFT = -5.0, 40.0, 1.0
+
+
+def _score(evidence: Mapping[str, Any]) -> float:
+    """Logistic regression on the two comparisons, calibrated in benchmarks/verdict.py."""
+    strength = _BIAS + _GAIN * _gain(evidence) + _LIFT * _lift(evidence)
+    return 1 / (1 + exp(-max(min(strength, 30.0), -30.0)))
+
+
+def _gain(evidence: Mapping[str, Any]) -> float:
+    """How much of the way from wrong maps to cosine 1."""
+    wrong = evidence["closeness_of_wrong_maps"]
+    return float(evidence["closeness"] - wrong) / max(1 - wrong, 1e-6)
+
+
+def _lift(evidence: Mapping[str, Any]) -> float:
+    """How many times (log) more often the views agree than for wrong maps; a few agreements are always to be expected."""
+    few = 2 / evidence["n_points"]
+    return log((evidence["agreement"] + few) / (evidence["agreement_of_wrong_maps"] + few))
+
+
+def _in_words(evidence: Mapping[str, Any]) -> str:
+    if "closeness" not in evidence:
+        return f"too few points or directions to tell ({evidence['n_points']} points, {evidence['dimension']} directions)"
+    return (
+        f"held-out points come within cosine {evidence['closeness']:.2f} of their answers (wrong maps here: "
+        f"{evidence['closeness_of_wrong_maps']:.2f}), and {100 * evidence['agreement']:.1f} % get the same mutual answer from "
+        f"either half of the directions (wrong maps: {100 * evidence['agreement_of_wrong_maps']:.1f} %)"
+    )
