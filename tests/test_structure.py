@@ -22,6 +22,7 @@ ROOMS = [
     "pairs",
     "initializers",
     "solvers",
+    "verdict",
     "recipes",
     "mapping",
     "vectors",

@@ -23,6 +23,7 @@ import numpy as np
 
 from damastes._arrays import (
     Array,
+    NumpyArray,
     Progress,
     check_weights,
     cast_like,
@@ -35,7 +36,7 @@ from damastes._arrays import (
     unit_rows,
 )
 from damastes.procrustes import polar
-from damastes.retrieval import CSLS, mutual_pairs
+from damastes.retrieval.topk import column_top_k, top_k
 from damastes.spectrum import Spectrum
 
 __all__ = ["Verdict", "judge"]
@@ -47,9 +48,11 @@ _MIN_DIMENSION = 4
 _MAX_DIMENSION = 100
 # Rounds of self-learning: enough to bring a rough map home; a wrong map starts lower and gets more.
 _ROUNDS = 4
-_WRONG_ROUNDS = 6
+_WRONG_ROUNDS = 5
 # Random splits of the directions in two views.
-_VIEWS = 2
+_VIEWS = 4
+# The neighbourhood of CSLS.
+_NEIGHBOURS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +102,23 @@ def judge(
     evidence: dict[str, Any] = {"n_points": head_x.shape[0], "dimension": dimension}
     if fewest < _MIN_POINTS or dimension < _MIN_DIMENSION:
         return Verdict("uncertain", 0.5, evidence)
+    # Wrong maps get as many points a direction as Q had: with fewer they would fit their points too well, and look good.
+    seen = fewest / min(X.shape[0], Y.shape[0])
+    width = _clip(round(min(Q.shape) * seen), dimension, min(Q.shape))
+    A, B = _shared_space(head_x, head_y, Q, width)
+    same = from_numpy(np.eye(width), A)
     n_looks = 2 * _clip(600 // fewest, 1, 6)
     n_wrong = _clip(1500 // fewest, 3, 12)
     looks = []
     for look in range(n_looks):
-        looks.append(_look(head_x, head_y, Q, dimension, rng))
+        looks.append(_look(A, B, same, dimension, rng))
         progress("verdict", look + 1, n_looks + n_wrong, {})
     wrong_looks, returned = [], []
     for wrong in range(n_wrong):
-        lost = _climbed(head_x, head_y, _flipped(head_x, head_y, Q, rng), _WRONG_ROUNDS)
-        wrong_looks.append(_look(head_x, head_y, lost, dimension, rng))
-        returned.append(_likeness(head_x, Q, lost))
+        signs = from_numpy(np.diag(rng.choice([-1.0, 1.0], width)), A)
+        lost = _climbed(A, B, signs, _WRONG_ROUNDS)
+        wrong_looks.append(_look(A, B, lost, dimension, rng))
+        returned.append(_likeness(A, same, lost))
         progress("verdict", n_looks + wrong + 1, n_looks + n_wrong, {})
     closeness, agreement = np.mean(looks, axis=0).tolist()
     wrong_closeness, wrong_agreement = np.mean(wrong_looks, axis=0).tolist()
@@ -128,18 +137,14 @@ def _clip(value: int, low: int, high: int) -> int:
     return max(low, min(value, high))
 
 
-def _pooled(mapped: Array, Y: Array) -> Array:
-    """Principal directions of both clouds together, ascending (d_y, d_y)."""
+def _shared_space(X: Array, Y: Array, Q: Array, dimension: int) -> tuple[Array, Array]:
+    """XQ and Y in the leading principal directions of both together, where the map is the identity; unit rows."""
+    mapped = X @ Q
     both = namespace(Y).concat([mapped, Y])
     weights = np.concatenate([np.full(Z.shape[0], 0.5 / Z.shape[0]) for Z in (mapped, Y)])
-    return cast_like(Spectrum.of(both, check_weights(weights, both.shape[0], "weights", both)).vectors, Y)
-
-
-def _flipped(X: Array, Y: Array, Q: Array, rng: np.random.Generator) -> Array:
-    """Q with random signs on the principal directions: as good as Q for second moments, and wrong."""
-    directions = _pooled(X @ Q, Y)
-    signs = from_numpy(rng.choice([-1.0, 1.0], directions.shape[1]), Y)
-    return ((Q @ directions) * signs[None, :]) @ directions.T
+    spectrum = Spectrum.of(both, check_weights(weights, both.shape[0], "weights", both))
+    leading = cast_like(spectrum.vectors[:, -dimension:], Y)
+    return unit_rows(mapped @ leading), unit_rows(Y @ leading)
 
 
 def _likeness(X: Array, Q: Array, other: Array) -> float:
@@ -151,12 +156,34 @@ def _likeness(X: Array, Q: Array, other: Array) -> float:
 def _climbed(X: Array, Y: Array, Q: Array, rounds: int) -> Array:
     """Mutual CSLS neighbours ↔ Procrustes."""
     for _ in range(rounds):
-        mapped = X @ Q
-        found = mutual_pairs(mapped, Y, CSLS().biases(mapped, Y))
-        if len(found) == 0:
+        found = _answers(X @ Q, Y)
+        pairs = np.flatnonzero(found.mutual)
+        if len(pairs) == 0:
             break
-        Q = polar(take_rows(X, found.source).T @ take_rows(Y, found.target))
+        Q = polar(take_rows(X, pairs).T @ take_rows(Y, found.targets[pairs]))
     return Q
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The CSLS answer of each mapped point, whether it is mutual, and its cosine."""
+
+    targets: NumpyArray
+    mutual: NumpyArray
+    cosines: NumpyArray
+
+
+def _answers(mapped: Array, Y: Array) -> _Answers:
+    """CSLS both ways from one n×m product: heads are small, and half of the time would go into a second one."""
+    xp = namespace(Y)
+    cosines = unit_rows(mapped) @ unit_rows(Y).T
+    n, m = cosines.shape
+    row_bias = xp.mean(top_k(cosines, min(_NEIGHBOURS, m))[0], axis=1)
+    column_bias = xp.mean(column_top_k(cosines, min(_NEIGHBOURS, n)), axis=1)
+    scores = 2 * cosines - row_bias[:, None] - column_bias[None, :]
+    best, targets = (to_numpy(found)[:, 0] for found in top_k(scores, 1))
+    mutual = best >= to_numpy(xp.max(scores, axis=0))[targets]
+    return _Answers(targets, mutual, (best + to_numpy(row_bias) + to_numpy(column_bias)[targets]) / 2)
 
 
 def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator) -> tuple[float, float]:
@@ -165,25 +192,16 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
     Returns the mean cosine of held-out points with their CSLS answers, and the share of them with one mutual answer in both
     of two views. All in the leading directions of XQ and Y together, where Q is the identity.
     """
-    mapped = X @ Q
-    leading = _pooled(mapped, Y)[:, -dimension:]
-    A, B = unit_rows(mapped @ leading), unit_rows(Y @ leading)
+    A, B = _shared_space(X, Y, Q, dimension)
     fitted, held_out = np.array_split(rng.permutation(A.shape[0]), 2)
     seen = take_rows(A, held_out) @ _climbed(take_rows(A, fitted), B, from_numpy(np.eye(dimension), A), _ROUNDS)
-    bias = CSLS().biases(seen, B)
-    found = CSLS()(seen, B, biases=bias)
-    answers = found.indices[:, 0]
-    cosines = (found.scores[:, 0] + to_numpy(bias.rows) + to_numpy(bias.columns)[answers]) / 2
-    agreeing = 0
+    agreements = []
     for _ in range(_VIEWS):
         turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
-        pairs = []
-        for part in np.array_split(turn, 2, axis=1):
-            view_x, view_y = seen @ from_numpy(part, A), B @ from_numpy(part, B)
-            mutual = mutual_pairs(view_x, view_y, CSLS().biases(view_x, view_y))
-            pairs.append(set(zip(mutual.source.tolist(), mutual.target.tolist(), strict=True)))
-        agreeing += len(pairs[0] & pairs[1])
-    return float(cosines.mean()), agreeing / (_VIEWS * len(held_out))
+        parts = [from_numpy(part, A) for part in np.array_split(turn, 2, axis=1)]
+        one, other = (_answers(seen @ part, B @ part) for part in parts)
+        agreements.append(float(np.mean(one.mutual & other.mutual & (one.targets == other.targets))))
+    return float(_answers(seen, B).cosines.mean()), float(np.mean(agreements))
 
 
 # --- the decision -------------------------------------------------------------------------------------------------------
