@@ -326,7 +326,9 @@ def word_cases(data: Path, kept: Path | None) -> Iterator[Case]:
 def other_cases(data: Path, kept: Path | None) -> Iterator[Case]:
     """Sentence encoders without a sentence in common, clouds without a relation, planted problems, the same space twice."""
     for reverse in (False, True):
-        yield from cases_of(encoders(data, 5000, reverse=reverse), kept, fit=1, supervised=1, refined=1, rough=1, lost=2)
+        yield from cases_of(
+            encoders(data, 5000, reverse=reverse), kept, fit=1, supervised=1, refined=1, rough=1, lost=2
+        )
     for one in ("vectors/fr.spacy", "toy/base", "sample/en", "encoders/use.train"):
         for other in ("gaussian", "shuffled", "vectors/ja.chive" if one != "vectors/fr.spacy" else "toy/cbow"):
             for n, d in ((50, 20), (200, 50)):
@@ -339,7 +341,9 @@ def other_cases(data: Path, kept: Path | None) -> Iterator[Case]:
             yield from cases_of(planted(n, d, noise=0.3, clusters=clusters), kept, refined=1, lost=1)
             yield from cases_of(planted(n, d, noise=0.6, clusters=clusters), kept, refined=1)
         for overlap in (0.5, 0.25, 0.1, 0.05):
-            yield from cases_of(planted(2000, 50, noise=0.2, overlap=overlap, clusters=clusters), kept, refined=1, lost=1)
+            yield from cases_of(
+                planted(2000, 50, noise=0.2, overlap=overlap, clusters=clusters), kept, refined=1, lost=1
+            )
 
 
 def matrix(data: Path, kept: Path | None) -> Iterator[Case]:

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from damastes.pairs import Pairs
+from damastes.solvers import Refinement
 from damastes.verdict import Verdict, judge
 from planted import planted
 
@@ -40,7 +42,7 @@ def test_unequal_dimensions_and_sizes():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_another_rotation_is_failed(seed, rng):
-    X, Y, Q = scene(seed=seed)
+    X, Y, _ = scene(seed=seed)
     assert verdict(X, Y, orthogonal(24, rng).astype(np.float32), seed=seed).label == "failed"
 
 
@@ -52,10 +54,7 @@ def test_a_rough_map_is_judged_by_where_it_leads(rng):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_clouds_without_relation_are_failed_also_for_a_map_fitted_to_them(seed):
-    """Self-learning to the end between two Gaussian clouds of one covariance."""
-    from damastes.pairs import Pairs
-    from damastes.solvers import Refinement
-
+    # Self-learning to the end between two Gaussian clouds of one covariance.
     rng = np.random.default_rng(seed)
     X, Y = (unit(rng.standard_normal((400, 30)) * np.geomspace(1, 0.3, 30)).astype(np.float32) for _ in range(2))
     start = np.eye(30, dtype=np.float32)
