@@ -1,0 +1,83 @@
+"""The verdict over maps of which it is known whether they are right: confusion matrices, calibration and held-out pairs apart.
+
+    python benchmarks/verdict.py --data DIR
+
+Maps are what fits returned (also fits that failed), supervised and planted maps with and without unsupervised refinement, the
+same made rough, and wrong local optima. A map is right when it has at least a fifth of the accuracy of the supervised or
+planted map (CSLS P@1), wrong below a twentieth or when nothing corresponds; what is between is judged and not counted.
+`--kept FOLDER` keeps maps between runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import verdict_cases as cases
+from damastes.verdict import judge
+from data import save
+
+COMMAND = "python benchmarks/verdict.py --data DIR"
+LABELS = ("aligned", "uncertain", "failed")
+
+
+def run(case: cases.Case) -> dict[str, object]:
+    """One row: the map, the truth about it, and the verdict."""
+    begin = time.process_time()
+    verdict = judge(case.clouds.X, case.clouds.Y, case.Q, rng=np.random.default_rng([case.seed, 1]))
+    return {
+        "part": "calibration" if case.clouds.family in cases.CALIBRATION else "held-out",
+        "family": case.clouds.family,
+        "clouds": case.clouds.name,
+        "points": len(case.clouds.X),
+        "dimension": min(case.Q.shape),
+        "map": case.kind,
+        "seed": case.seed,
+        "accuracy": case.accuracy,
+        "reach": case.reach,
+        "truth": case.truth,
+        **verdict.to_json(),
+        "seconds": time.process_time() - begin,
+    }
+
+
+def confusion(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Counts of the three labels by part and truth; rough maps, judged by where they lead, on lines of their own."""
+    table = []
+    for part in ("calibration", "held-out"):
+        for truth, kinds in (("right", "finished"), ("right", "rough"), ("wrong", "all"), ("between", "all")):
+            chosen = [
+                row
+                for row in rows
+                if row["part"] == part
+                and row["truth"] == truth
+                and (kinds == "all" or (row["map"] == "rough") == (kinds == "rough"))
+            ]
+            counts = Counter(row["label"] for row in chosen)
+            table.append({"part": part, "truth": truth, "maps": kinds, **{label: counts[label] for label in LABELS}})
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--kept", type=Path)
+    arguments = parser.parse_args()
+    if arguments.kept is not None:
+        arguments.kept.mkdir(exist_ok=True)
+    rows = []
+    for case in cases.matrix(arguments.data, arguments.kept):
+        rows.append(run(case))
+        print(*(rows[-1][key] for key in ("clouds", "map", "seed", "truth", "label", "score")), flush=True)
+    table = confusion(rows)
+    for line in table:
+        print(line)
+    save("verdict", COMMAND, [*table, *rows])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from damastes.pairs import Pairs
+from damastes.solvers import Refinement
+from damastes.verdict import Verdict, judge
+from planted import planted
+
+
+def unit(Z):
+    return Z / np.linalg.norm(Z, axis=1, keepdims=True)
+
+
+def orthogonal(d, rng):
+    return np.linalg.qr(rng.standard_normal((d, d)))[0]
+
+
+def scene(n=300, d=24, noise=0.3, seed=0, **options):
+    """Framed clouds of a planted problem, as float32."""
+    problem = planted(n, d, noise=noise, seed=seed, centred=True, **options)
+    return unit(problem.X).astype(np.float32), unit(problem.Y).astype(np.float32), problem.Q.astype(np.float32)
+
+
+def verdict(X, Y, Q, seed=0, **options):
+    return judge(X, Y, Q, rng=np.random.default_rng(seed), **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_planted_map_is_aligned(seed):
+    assert verdict(*scene(seed=seed), seed=seed).label == "aligned"
+
+
+def test_unequal_dimensions_and_sizes():
+    X, Y, Q = scene(d=16, d_target=24, target_outliers=100)
+    assert verdict(X, Y, Q).label == "aligned"
+    assert verdict(Y, X, Q.T).label == "aligned"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_another_rotation_is_failed(seed, rng):
+    X, Y, _ = scene(seed=seed)
+    assert verdict(X, Y, orthogonal(24, rng).astype(np.float32), seed=seed).label == "failed"
+
+
+def test_a_rough_map_is_judged_by_where_it_leads(rng):
+    X, Y, Q = scene()
+    U, _, Vt = np.linalg.svd(Q + 0.5 * orthogonal(24, rng))
+    assert verdict(X, Y, (U @ Vt).astype(np.float32)).label == "aligned"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clouds_without_relation_are_failed_also_for_a_map_fitted_to_them(seed):
+    # Self-learning to the end between two Gaussian clouds of one covariance.
+    rng = np.random.default_rng(seed)
+    X, Y = (unit(rng.standard_normal((400, 30)) * np.geomspace(1, 0.3, 30)).astype(np.float32) for _ in range(2))
+    start = np.eye(30, dtype=np.float32)
+    Q = Refinement(n_epochs=20)(X, Y, start, pairs=Pairs.none(), rng=rng).Q
+    assert verdict(X, Y, Q, seed=seed).label == "failed"
+
+
+def test_the_same_space_twice_is_aligned():
+    X, _, _ = scene()
+    found = verdict(X, X, np.eye(24, dtype=np.float32))
+    assert found.label == "aligned"
+    assert found.evidence["closeness"] == pytest.approx(1, abs=1e-3)
+
+
+def test_points_beyond_the_head_never_matter(rng):
+    X, Y, Q = scene(n=200)
+    longer = [np.concatenate([Z, unit(rng.standard_normal((50, 24))).astype(np.float32)]) for Z in (X, Y)]
+    heads = [np.concatenate([Z, unit(rng.standard_normal((50, 24))).astype(np.float32)]) for Z in (X, Y)]
+    assert verdict(*longer, Q, n_points=100) == verdict(*heads, Q, n_points=100)
+
+
+def test_a_joint_rotation_changes_nothing_but_rounding(rng):
+    X, Y, Q = scene()
+    R, S = (orthogonal(24, rng).astype(np.float32) for _ in range(2))
+    one, other = verdict(X, Y, Q), verdict(X @ R, Y @ S, R.T @ Q @ S)
+    assert one.label == other.label
+    assert one.evidence["closeness"] == pytest.approx(other.evidence["closeness"], abs=0.02)
+
+
+def test_equal_generators_give_equal_verdicts():
+    X, Y, Q = scene()
+    assert verdict(X, Y, Q, seed=5) == verdict(X, Y, Q, seed=5)
+    assert verdict(X, Y, Q, seed=5) != verdict(X, Y, Q, seed=6)
+
+
+def test_array_libraries_agree(asarray, dtype):
+    X, Y, Q = scene(n=120, d=12)
+    found = verdict(*(asarray(Z, dtype) for Z in (X, Y, Q)))
+    reference = verdict(*(Z.astype(dtype) for Z in (X, Y, Q)))
+    assert found.label == reference.label == "aligned"
+    assert found.evidence["closeness"] == pytest.approx(reference.evidence["closeness"], abs=0.02)
+
+
+def test_nothing_is_written_to_and_progress_counts_up():
+    X, Y, Q = scene(n=100)
+    before = [Z.copy() for Z in (X, Y, Q)]
+    seen = []
+    verdict(X, Y, Q, progress=lambda stage, done, total, info: seen.append((stage, done, total)))
+    for Z, copy in zip((X, Y, Q), before, strict=True):
+        np.testing.assert_array_equal(Z, copy)
+    assert seen == [("verdict", done, seen[-1][2]) for done in range(1, seen[-1][2] + 1)]
+
+
+@pytest.mark.parametrize(("n", "d"), [(10, 8), (200, 2)])
+def test_too_little_to_tell_is_uncertain(n, d):
+    found = verdict(*scene(n=n, d=d))
+    assert found.label == "uncertain"
+    assert "too few" in str(found)
+
+
+def test_a_verdict_speaks_and_goes_to_json():
+    found = verdict(*scene())
+    assert str(found).startswith(f"aligned (score {found.score:.2f}): held-out points come within cosine ")
+    assert 0 <= found.score <= 1
+    record = json.loads(json.dumps(found.to_json()))
+    assert record == {"label": "aligned", "score": found.score, "evidence": dict(found.evidence)}
+    assert Verdict(**record) == found
