@@ -203,8 +203,7 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# Calibrated in benchmarks/verdict.py, on pairs other than those that the results are shown for: the strength at which right
-# and wrong are equally far away. The largest that a wrong map had there scores below _ALIGNED.
+# From benchmarks/verdict.py, calibration pairs: wrong maps have strengths up to 0.09, which scores below _ALIGNED.
 _EVEN_STRENGTH = 0.075
 _ALIGNED = 2 / 3
 _FAILED = 1 / 3
