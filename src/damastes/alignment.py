@@ -109,6 +109,9 @@ def align(
         frames = [chosen.finish.fit(cloud) for cloud in clouds]
         before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
         Q = carry(before, (X, Y), n_points=_CARRIED)
+    if chosen.climb is not None and source.ordered and target.ordered:
+        solution = chosen.climb(X, Y, Q, pairs=known, rng=rng, progress=report)
+        Q, history["climb"] = solution.Q, solution.history
     solution = chosen.refinement(X, Y, Q, pairs=known, rng=rng, progress=report)
     Q, history["refinement"] = solution.Q, solution.history
     clock.lap("refinement")

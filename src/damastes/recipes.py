@@ -9,7 +9,6 @@ from damastes.frame import Frame
 from damastes.initializers import Convex, IndependentComponents, Initializer
 from damastes.matching import FrankWolfe, open_loop
 from damastes.solvers import (
-    InTurn,
     Phase,
     Refinement,
     SelfLearning,
@@ -40,6 +39,8 @@ class Recipe:
 
     `fallbacks` are tried in order while the verdict on the map so far is not "aligned"; the best one goes on. `finish`, when
     there is one, is the frame in which the map is refined and compared; the starts need one that is closer to the data.
+    `climb` comes before the refinement when both clouds are ordered: only then do small batches of the head hold points
+    that correspond.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Recipe:
     refinement: Solver
     finish: Frame | None = None
     fallbacks: tuple[Route, ...] = ()
+    climb: Solver | None = None
 
 
 # The paper's relaxation with the settings of the authors' code: kernels of √ spectrum, 100 steps of 2/(t+2), and their
@@ -97,13 +99,8 @@ DEFAULT = Recipe(
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
-    # Small batches of frequent points climb, large ones of more points settle.
-    refinement=InTurn(
-        (
-            SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1),
-            SelfLearning(n_iter=10, batch_size=5000, pool=10_000, memory=averaging, noise=0.1),
-        )
-    ),
+    refinement=SelfLearning(n_iter=10, batch_size=5000, pool=10_000, memory=averaging, noise=0.1),
+    climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1),
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),

@@ -2,7 +2,6 @@
 
 from damastes.solvers.alternating import Alternating
 from damastes.solvers.carry import carry
-from damastes.solvers.in_turn import InTurn
 from damastes.solvers.refinement import Refinement
 from damastes.solvers.self_learning import Memory, SelfLearning, averaging, fading
 from damastes.solvers.solution import Solution, Solver
@@ -11,7 +10,6 @@ from damastes.solvers.subspace import Subspace
 
 __all__ = [
     "Alternating",
-    "InTurn",
     "Memory",
     "Phase",
     "Refinement",
