@@ -1,0 +1,189 @@
+"""Accuracy of the default recipe on real pairs: every pair, several seeds, both directions, beside supervised Procrustes.
+
+    python benchmarks/accuracy.py --data DIR [--pairs en-fi en-ja] [--seeds 5] [--jobs 1]
+
+Lexicons are read after the fit. Every cell is a process of its own; finished cells are kept in the results file, so an
+interrupted run goes on where it stopped. With --jobs above 1 the times mean little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import damastes
+from damastes import Alignment, Vectors
+from damastes.mapping import Map
+from damastes.pairs import Pairs
+from damastes.procrustes import orthogonal_procrustes
+from damastes.recipes import DEFAULT
+from damastes.retrieval import CSLS, Nearest
+from data import RESULTS, WORDS, load, save
+
+TOY = {
+    "toy-seed": ("base", "seed"),
+    "toy-data": ("base", "data"),
+    "toy-window": ("window2", "window10"),
+    "toy-cbow": ("base", "cbow"),
+}
+PAIRS = ["sample", *WORDS, "encoders", *TOY]
+
+
+class Case:
+    """Two clouds, known pairs of rows for the supervised result, and (queries, answers) to measure on, both ways."""
+
+    def __init__(self, pair: str, data: Path | None) -> None:
+        self.pair = pair
+        self.eval: tuple[np.ndarray, np.ndarray] | None = None
+        if pair == "encoders":
+            arrays = {
+                f"{name}.{part}": np.load(data / f"encoders/{name}.{part}.npz")["vectors"].astype(np.float32)
+                for name in ("minilm", "use")
+                for part in ("train", "eval", "pairs")
+            }
+            self.source, self.target = (Vectors(None, arrays[f"{name}.train"]) for name in ("minilm", "use"))
+            self.known = arrays["minilm.pairs"], arrays["use.pairs"]
+            self.eval = arrays["minilm.eval"], arrays["use.eval"]
+            return
+        if pair in TOY:
+            self.source, self.target = (damastes.read_vectors(data / f"toy/{name}.npz") for name in TOY[pair])
+            common = [word for word in self.source.labels if word in self.target]
+            train = [(word, word) for word in common if self.source.row(word) < 5000]
+            test = [(word, word) for word in common if self.source.row(word) >= 5000]
+            self.forward, self.backward = test, test
+        else:
+            problem = load(pair, data)
+            self.source, self.target, self.forward, self.backward = (
+                problem.source,
+                problem.target,
+                problem.forward,
+                problem.backward,
+            )
+            if pair == "sample":  # no separate training part: the supervised result would be measured on its own pairs
+                train = []
+            else:
+                train = damastes.read_lexicon(data / f"lexicons/{pair}.train.txt")
+        train = [(a, b) for a, b in train if a in self.source and b in self.target]
+        rows = np.array([(self.source.row(a), self.target.row(b)) for a, b in train]).reshape(-1, 2).astype(int)
+        self.known = (self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]) if len(rows) else None
+
+    def hits(self, alignment: Alignment, backward: bool, retriever: Any) -> np.ndarray:
+        """Which of the queries, in a fixed order, are answered right."""
+        if self.eval is not None:
+            A, B = alignment.embed_source(self.eval[0]), alignment.embed_target(self.eval[1])
+            A, B = (B, A) if backward else (A, B)
+            return retriever(A, B, 1).indices[:, 0] == np.arange(len(A))
+        asked, answering = (self.target, self.source) if backward else (self.source, self.target)
+        answers: dict[int, set[int]] = {}
+        for pair in self.backward if backward else self.forward:
+            word, translation = pair[::-1] if backward else pair
+            if word in asked and translation in answering:
+                answers.setdefault(asked.row(word), set()).add(answering.row(translation))
+        queries = np.array(sorted(answers))
+        found = alignment.neighbours(1, retriever=retriever, queries=queries, backward=backward).indices[:, 0]
+        return np.array([j in answers[q] for q, j in zip(queries.tolist(), found.tolist(), strict=True)])
+
+    def supervised(self, frame: Any, refined: bool) -> Alignment:
+        """Orthogonal Procrustes on the training pairs, in a frame, optionally with the recipe's own refinement."""
+        frames = [frame.fit(cloud.matrix) for cloud in (self.source, self.target)]
+        Q = orthogonal_procrustes(*(f(known) for f, known in zip(frames, self.known, strict=True)))
+        metric = None
+        if refined:
+            X, Y = (f(cloud.matrix) for f, cloud in zip(frames, (self.source, self.target), strict=True))
+            solution = DEFAULT.refinement(X, Y, Q, pairs=Pairs.none(), rng=np.random.default_rng(0))
+            Q, metric = solution.Q, solution.metric
+        return Alignment(Map(Q, frames[0], frames[1], {}, metric), self.source, self.target)
+
+
+def measure(case: Case, alignment: Alignment) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for backward in (False, True):
+        direction = "backward" if backward else "forward"
+        for name, retriever in (("csls", CSLS()), ("nn", Nearest())):
+            row[f"{direction}_{name}"] = float(case.hits(alignment, backward, retriever).mean())
+    return row
+
+
+def supervised_cell(case: Case) -> dict[str, Any]:
+    row: dict[str, Any] = {"pair": case.pair, "method": "supervised"}
+    if case.known is not None:
+        row["plain_frame"] = measure(case, case.supervised(DEFAULT.frame, False))
+        row["same_frame"] = measure(case, case.supervised(DEFAULT.finish, False))
+        row["same_frame_refined"] = measure(case, case.supervised(DEFAULT.finish, True))
+    return row
+
+
+def default_cell(case: Case, seed: int) -> dict[str, Any]:
+    begin = time.perf_counter()
+    alignment = damastes.align(case.source, case.target, random_state=seed)
+    row: dict[str, Any] = {"pair": case.pair, "method": "default", "seed": seed, "seconds": time.perf_counter() - begin}
+    row |= {"stages": dict(alignment.seconds), "verdict": alignment.verdict.to_json()}
+    row["routes"] = [
+        (tried["initializer"].split("(")[0], tried["verdict"]["label"]) for tried in alignment.history["routes"]
+    ]
+    row |= measure(case, alignment)
+    if case.known is not None:
+        reference = case.supervised(DEFAULT.finish, False)
+        for backward in (False, True):
+            ours, theirs = (case.hits(a, backward, CSLS()).astype(float) for a in (alignment, reference))
+            gain = ours - theirs
+            half = 1.96 * gain.std(ddof=1) / len(gain) ** 0.5
+            key = "backward" if backward else "forward"
+            row[f"{key}_words"] = len(gain)
+            row[f"{key}_gain_on_supervised"] = [gain.mean(), gain.mean() - half, gain.mean() + half]
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=PAIRS)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.cell:
+        pair, seed = options.cell
+        case = Case(pair, options.data)
+        print(json.dumps(supervised_cell(case) if seed == "supervised" else default_cell(case, int(seed))))
+        return
+    kept = RESULTS / "accuracy.json"
+    rows = json.loads(kept.read_text())["rows"] if kept.exists() else []
+    done = {(row["pair"], row.get("seed", "supervised")) for row in rows}
+    cells = [(pair, seed) for seed in ["supervised", *range(options.seeds)] for pair in options.pairs]
+
+    def run(cell: tuple[str, Any]) -> None:
+        if cell in done:
+            return
+        command = [sys.executable, __file__, "--cell", cell[0], str(cell[1])]
+        command += ["--data", str(options.data)] if options.data else []
+        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if options.jobs > 1 else {})}
+        result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if result.returncode:
+            print(cell, result.stderr[-500:], flush=True)
+            return
+        row = json.loads(result.stdout)
+        print(
+            cell,
+            {k: v for k, v in row.items() if k in ("forward_csls", "backward_csls", "seconds", "routes")},
+            flush=True,
+        )
+        rows.append(row)
+        rows.sort(key=lambda r: (PAIRS.index(r["pair"]), str(r.get("seed", ""))))
+        save("accuracy", "python benchmarks/accuracy.py --data DIR", rows)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(run, cells))
+
+
+if __name__ == "__main__":
+    main()
