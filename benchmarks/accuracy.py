@@ -68,10 +68,8 @@ class Case:
                 problem.forward,
                 problem.backward,
             )
-            if pair == "sample":  # no separate training part: the supervised result would be measured on its own pairs
-                train = []
-            else:
-                train = damastes.read_lexicon(data / f"lexicons/{pair}.train.txt")
+            # The sample has no separate training part: a supervised result would be measured on its own pairs.
+            train = [] if pair == "sample" else damastes.read_lexicon(data / f"lexicons/{pair}.train.txt")
         train = [(a, b) for a, b in train if a in self.source and b in self.target]
         rows = np.array([(self.source.row(a), self.target.row(b)) for a, b in train]).reshape(-1, 2).astype(int)
         self.known = (self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]) if len(rows) else None

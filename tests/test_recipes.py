@@ -50,11 +50,12 @@ def test_schedules():
     assert {phase.lr for recipe in (PAPER, AUTHORS) for phase in recipe.solver.schedule} == {500.0}
 
 
-def test_the_default_has_the_same_frame_pool_and_refinement_and_describes_points():
+def test_the_default_describes_points_and_has_other_routes_the_paper_has_none():
     assert DEFAULT.frame == PAPER.frame
-    assert DEFAULT.solver.pool == 20_000
-    assert DEFAULT.solver.coupling.reg == 0.05
-    assert DEFAULT.refinement == PAPER.refinement
+    assert DEFAULT.fallbacks
+    assert DEFAULT.finish is not None
+    assert PAPER.fallbacks == AUTHORS.fallbacks == ()
+    assert PAPER.finish is AUTHORS.finish is PAPER.climb is None
     assert DEFAULT.initializer.power == 0.5
     assert DEFAULT.initializer.mu > 0
 

@@ -65,7 +65,8 @@ class Frame:
                 spectrum.power(exponent, floor=_FLOOR) for exponent in ((self.power - 1) / 2, (1 - self.power) / 2)
             )
         else:
-            lifted = Spectrum(spectrum.values / xp.mean(spectrum.values) + self.ridge, spectrum.vectors)
+            mean_variance = max(float(xp.mean(spectrum.values)), 1e-300)  # 0 when all points are one
+            lifted = Spectrum(spectrum.values / mean_variance + self.ridge, spectrum.vectors)
             stretch, unstretch = lifted.power(-0.5), lifted.power(0.5)
         stretch, unstretch = cast_like(stretch, points), cast_like(unstretch, points)
         return FittedFrame(centre, plain.length, stretch, unstretch)

@@ -1,22 +1,24 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from damastes import load_map, read_vectors, samples
+from damastes.verdict import Verdict
 
 
 @pytest.fixture(scope="module")
 def clouds(tmp_path_factory):
-    """Heads of the samples as word2vec text, so small that an alignment takes no time; some words in capitals."""
+    """English vectors and the same rotated, under Spanish words, as word2vec text: so few that an alignment takes no time."""
     folder = tmp_path_factory.mktemp("clouds")
-    for language in ("en", "es"):
-        vectors = samples.load(language).head(150)
-        labels = [word.upper() if row % 10 == 9 else word for row, word in enumerate(vectors.labels)]
-        rows = [f"{w} {' '.join(f'{x:.5f}' for x in v)}" for w, v in zip(labels, vectors.matrix, strict=True)]
+    matrix = samples.load("en").head(150).matrix
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((100, 100)))[0]
+    for language, points in (("en", matrix), ("es", matrix @ rotation)):
+        words = samples.load(language).head(150).labels
+        labels = [word.upper() if row % 10 == 9 else word for row, word in enumerate(words)]
+        rows = [f"{w} {' '.join(f'{x:.5f}' for x in v)}" for w, v in zip(labels, points, strict=True)]
         (folder / f"{language}.vec").write_text("\n".join(["150 100", *rows]), encoding="utf-8")
     (folder / "pairs.txt").write_text("".join(f"{a} {b}\n" for a, b in samples.lexicon()), encoding="utf-8")
     return folder
@@ -151,20 +153,13 @@ class TestOptions:
 class TestVerdict:
     @pytest.mark.parametrize(("label", "status"), [("uncertain", 0), ("failed", 3)])
     def test_it_is_shown_recorded_and_the_status(self, align, tmp_path, monkeypatch, label, status):
-        class Verdict(SimpleNamespace):
-            def __str__(self):
-                return f"{self.label} (score 0.5)"
-
-            def to_json(self):
-                return {"label": self.label, "score": 0.5}
-
-        for module in ("run", "align"):
-            monkeypatch.setattr(f"damastes.cli.{module}.verdict_of", lambda _: Verdict(label=label))
+        verdict = Verdict(label, 0.5, {"n_points": 3, "dimension": 2})
+        monkeypatch.setattr("damastes.alignment.judge", lambda *_, **__: verdict)
         done = align()
         assert done.returncode == status
-        assert f"Verdict: {label} (score 0.5)\n" in done.stdout
+        assert f"Verdict: {verdict}\n" in done.stdout
         record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-        assert record["verdict"] == {"label": label, "score": 0.5}
+        assert record["verdict"] == verdict.to_json()
 
 
 class TestBadInput:

@@ -12,7 +12,18 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from damastes._arrays import Array, NumpyArray, Progress, from_numpy, head_rows, no_progress, to_numpy, unit_rows
+from damastes._arrays import (
+    Array,
+    NumpyArray,
+    Progress,
+    float64,
+    from_numpy,
+    head_rows,
+    namespace,
+    no_progress,
+    to_numpy,
+    unit_rows,
+)
 from damastes.components import independent_components
 from damastes.errors import InputError
 from damastes.initializers.start import Start
@@ -57,11 +68,9 @@ class IndependentComponents:
             raise InputError(f"IndependentComponents needs shares in (0, 1] and 0 < n_kept ≤ n_starts, got {self}")
         fit_x, fit_y = head_rows(X, self.n_fit), head_rows(Y, self.n_fit)
         head_x, head_y = head_rows(X, self.n_points), head_rows(Y, self.n_points)
-        largest = min(X.shape[1], Y.shape[1], fit_x.shape[0] - 1, fit_y.shape[0] - 1, 300)
-        sizes = sorted({max(2, min(round(share * largest), largest)) for share in self.shares})
-        if largest < 2:
-            raise InputError(f"IndependentComponents needs two dimensions or more, got {X.shape[1]} and {Y.shape[1]}")
-        M, agreements = 0.0, []
+        largest = min(_rank(fit_x), _rank(fit_y), 300)
+        sizes = sorted({max(1, round(share * largest)) for share in self.shares}) if largest else []
+        M, agreements = namespace(X).zeros_like(X[:1, :].T @ Y[:1, :]), []
         for k, size in enumerate(sizes):
             S, T = (independent_components(Z, size, rng=rng) for Z in (fit_x, fit_y))
             matched, agreement = self._match_axes(to_numpy(S), to_numpy(T), rng)
@@ -70,7 +79,7 @@ class IndependentComponents:
             scores = unit_rows(along) @ unit_rows(head_rows(T, self.n_points)).T
             M = M + Sinkhorn(reg=0.1, tol=1e-2, max_iter=30)(scores).cross(head_x, head_y)
             progress("independent components", k + 1, len(sizes), {"agreement": agreement})
-        M = M / len(sizes)
+        M = M / max(len(sizes), 1)
         if len(pairs):
             share = pairs.trust(min(head_x.shape[0], head_y.shape[0]))
             M = (1 - share) * M + share * pairs.cross(X, Y)
@@ -94,6 +103,14 @@ class IndependentComponents:
             found.append((-objective.quadratic(state, state) - objective.linear(state), vertex.plan()))
         found.sort(key=lambda item: -item[0])
         return k * sum(plan for _, plan in found[: self.n_kept]) / self.n_kept, float(found[0][0])
+
+
+def _rank(points: Array) -> int:
+    """How many directions a centred cloud has, as far as its precision tells."""
+    xp = namespace(points)
+    centred = points - xp.mean(points, axis=0)[None, :]
+    values = xp.linalg.eigvalsh(float64(centred.T @ centred))
+    return int(xp.sum(xp.astype(values > 1e-6 * xp.max(values), xp.int64))) if float(xp.max(values)) > 0 else 0
 
 
 def _coactivation(S: NumpyArray) -> NumpyArray:

@@ -3,14 +3,13 @@
 from damastes.solvers.alternating import Alternating
 from damastes.solvers.carry import carry
 from damastes.solvers.refinement import Refinement
-from damastes.solvers.self_learning import Memory, SelfLearning, averaging, fading
+from damastes.solvers.self_learning import SelfLearning, averaging, fading
 from damastes.solvers.solution import Solution, Solver
 from damastes.solvers.stochastic import Phase, Stochastic, authors_schedule, paper_schedule
 from damastes.solvers.subspace import Subspace
 
 __all__ = [
     "Alternating",
-    "Memory",
     "Phase",
     "Refinement",
     "SelfLearning",
