@@ -23,7 +23,7 @@ from damastes._arrays import (
     take_rows,
 )
 from damastes.errors import InputError
-from damastes.initializers import Initializer
+from damastes.initializers import Initializer, Through
 from damastes.io.maps import save_map
 from damastes.mapping import Map
 from damastes.matching import Certificate, certify
@@ -47,6 +47,7 @@ def align(
     solver: Solver | None = None,
     refinement: Solver | None = None,
     pairs: Sequence[Sequence[Any]] | NumpyArray | None = None,
+    via: Vectors | Array | None = None,
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> Alignment:
@@ -61,6 +62,8 @@ def align(
     recipe : "default", "paper", "authors", or a `Recipe`
     initializer, solver, refinement : replace that part of the recipe; with an initializer or a solver, no other is tried
     pairs : known pairs (source, target) or (source, target, weight), by label or by row; none is the unsupervised case
+    via : a third space that both sides are more like than each other. If no other route is judged to have worked, both are
+        aligned with it, and the two maps one after the other are one more start
     random_state : seed; same seed and thread count, same bits
     progress : called as progress(stage, done, total, info) while the work goes on; raise from it to stop
 
@@ -104,6 +107,16 @@ def align(
     X, Y = (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
     clock.lap("frame")
 
+    if via is not None:
+        third, target_frame = as_vectors(via, "via"), frames[1]
+        check_same_kind(source.matrix, third.matrix)
+
+        def land(progress: Progress) -> Array:
+            there = align(source, third, recipe=recipe, random_state=rng, progress=progress)
+            onward = align(third, target, recipe=recipe, random_state=rng, progress=progress)
+            return target_frame(onward.transform(there.transform(clouds[0])))
+
+        chosen = replace(chosen, fallbacks=(*chosen.fallbacks, Route(Through(land), chosen.solver)))
     Q, history = _best_route(chosen, X, Y, known, rng, report, clock)
     if chosen.finish is not None:
         frames = [chosen.finish.fit(cloud) for cloud in clouds]

@@ -5,5 +5,6 @@ from damastes.initializers.convex import Convex
 from damastes.initializers.independent import IndependentComponents
 from damastes.initializers.random import Random
 from damastes.initializers.start import Initializer, Start
+from damastes.initializers.through import Through
 
-__all__ = ["Anchors", "Convex", "IndependentComponents", "Initializer", "Random", "Start"]
+__all__ = ["Anchors", "Convex", "IndependentComponents", "Initializer", "Random", "Start", "Through"]
