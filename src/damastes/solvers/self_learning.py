@@ -101,8 +101,9 @@ def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array |
     xp = namespace(M)
     U, values, Vt = xp.linalg.svd(M, full_matrices=False)
     variances = [xp.sum(W * (S @ W), axis=0) for W, S in zip((U, Vt.T), moments, strict=True)]
-    # w = σ²/(σ² + noise · variances) needs no division by a variance of 0.
-    room = noise * variances[0] * variances[1]
+    # w = σ²/(σ² + noise · variances) needs no division by a variance of 0; rounding may leave one just below.
+    none = xp.zeros_like(values)
+    room = noise * xp.maximum(variances[0], none) * xp.maximum(variances[1], none)
     weights = values**2 / xp.maximum(values**2 + room, xp.full_like(values, float(xp.finfo(M.dtype).smallest_normal)))
     return U @ Vt, (Vt.T * weights[None, :]) @ Vt
 
