@@ -161,21 +161,28 @@ def _best_route(
     tried: list[dict[str, Any]] = []
     best: tuple[float, Array, dict[str, Any]] | None = None
     for route in routes:
-        start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
-        clock.lap("start")
-        solution = route.solver(X, Y, start.Q, pairs=pairs, rng=rng, progress=progress)
-        clock.lap("solver")
+        names = {"initializer": repr(route.initializer), "solver": repr(route.solver)}
+        try:
+            start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
+            clock.lap("start")
+            solution = route.solver(X, Y, start.Q, pairs=pairs, rng=rng, progress=progress)
+            clock.lap("solver")
+        except InputError as error:
+            # The user did not ask for a fallback, so clouds that it can not work on are no mistake of theirs.
+            if best is None:
+                raise
+            tried.append({**names, "error": str(error)})
+            continue
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
             return solution.Q, history
         verdict = judge(X, Y, solution.Q, rng=rng, progress=progress)
         clock.lap("verdict")
-        tried.append(
-            {"initializer": repr(route.initializer), "solver": repr(route.solver), "verdict": verdict.to_json()}
-        )
+        tried.append({**names, "verdict": verdict.to_json()})
         if best is None or verdict.score > best[0]:
             best = verdict.score, solution.Q, history
-        if verdict.label == "aligned":
+        # Where nothing can be judged, no other route could be preferred.
+        if verdict.label == "aligned" or "closeness" not in verdict.evidence:
             break
     assert best is not None
     return best[1], {**best[2], "routes": tried}

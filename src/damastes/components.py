@@ -8,7 +8,10 @@ from damastes._arrays import Array, cast_like, check_points, float64, from_numpy
 from damastes.errors import InputError
 from damastes.procrustes import polar
 
-__all__ = ["independent_components"]
+__all__ = ["independent_components", "rank"]
+
+# Directions with less than this share of the largest variance have none.
+_NO_VARIANCE = 1e-10
 
 
 def independent_components(
@@ -36,11 +39,10 @@ def independent_components(
         raise InputError(f"n_components must be from 1 to {min(X.shape)}, got {n_components}")
     xp = namespace(X)
     n = X.shape[0]
-    X = X - xp.mean(X, axis=0)[None, :]
-    values, vectors = xp.linalg.eigh(float64(X.T @ X) / n)
+    X, values, vectors = _centred(X)
+    if n_components > (largest := _n_with_variance(values)):
+        raise InputError(f"n_components must not exceed the rank of the centred cloud, {largest}, got {n_components}")
     values, vectors = values[-n_components:], vectors[:, -n_components:]
-    if float(xp.min(values)) <= 1e-10 * float(xp.max(values)):
-        raise InputError(f"n_components must not exceed the rank of the cloud, got {n_components}")
     Z = X @ cast_like(vectors / xp.sqrt(values)[None, :], X)
     W = polar(from_numpy(rng.standard_normal((n_components, n_components)), X))
     for _ in range(max_iter):
@@ -54,3 +56,23 @@ def independent_components(
     S = Z @ W
     skewness = xp.mean(S**3, axis=0)
     return S * xp.where(skewness < 0, -xp.ones_like(skewness), xp.ones_like(skewness))[None, :]
+
+
+def rank(points: Array) -> int:
+    """Count the directions along which a centred cloud (n, d) has any variance: the most components it can have."""
+    return _n_with_variance(_centred(check_points(points, "points"))[1])
+
+
+def _centred(X: Array) -> tuple[Array, Array, Array]:
+    """The centred cloud, and the variances and directions of its principal axes in float64, ascending."""
+    xp = namespace(X)
+    X = X - cast_like(xp.mean(float64(X), axis=0), X)[None, :]
+    X64 = float64(X)
+    values, vectors = xp.linalg.eigh(X64.T @ X64 / X.shape[0])
+    return X, values, vectors
+
+
+def _n_with_variance(values: Array) -> int:
+    xp = namespace(values)
+    floor = max(_NO_VARIANCE * float(xp.max(values)), 0.0)
+    return int(xp.sum(xp.astype(values > floor, xp.int64)))

@@ -6,6 +6,7 @@ A fitted frame is remembered, so that unseen vectors get the same treatment and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from damastes._arrays import Array, cast_like, check_points, check_weights, float64, namespace, unit_rows
 from damastes.errors import InputError
@@ -45,9 +46,9 @@ class Frame:
         """Learn the mean and the spectrum of a cloud (n, d)."""
         if not 0 < self.power <= 1:
             raise InputError(f"power must be above 0 and at most 1, got {self.power}")
-        if self.ridge is not None and not (self.ridge > 0 and self.power == 1):
+        if self.ridge is not None and not (0 < self.ridge < inf and self.power == 1):
             raise InputError(
-                f"ridge must be above 0, and power 1 with it, got ridge {self.ridge} and power {self.power}"
+                f"ridge must be a number above 0, and power 1 with it, got ridge {self.ridge} and power {self.power}"
             )
         points = check_points(points, "points")
         xp = namespace(points)
@@ -65,8 +66,7 @@ class Frame:
                 spectrum.power(exponent, floor=_FLOOR) for exponent in ((self.power - 1) / 2, (1 - self.power) / 2)
             )
         else:
-            mean_variance = max(float(xp.mean(spectrum.values)), 1e-300)  # 0 when all points are one
-            lifted = Spectrum(spectrum.values / mean_variance + self.ridge, spectrum.vectors)
+            lifted = Spectrum(spectrum.values / spectrum.mean_variance() + self.ridge, spectrum.vectors)
             stretch, unstretch = lifted.power(-0.5), lifted.power(0.5)
         stretch, unstretch = cast_like(stretch, points), cast_like(unstretch, points)
         return FittedFrame(centre, plain.length, stretch, unstretch)

@@ -38,6 +38,12 @@ class Spectrum:
             factors = xp.maximum(self.values, xp.full_like(self.values, max(floor * largest, 1e-300))) ** exponent
         return (self.vectors * factors[None, :]) @ self.vectors.T
 
+    def mean_variance(self) -> float:
+        """The mean of the values over directions that have variance: the same in whatever larger space the cloud lies."""
+        xp = namespace(self.values)
+        count = int(xp.sum(xp.astype(self.values > _NO_VARIANCE * float(xp.max(self.values)), xp.int64)))
+        return float(xp.sum(self.values)) / count if count else 1.0
+
     def singular_values(self) -> Array:
         """σ, ascending."""
         return namespace(self.values).sqrt(self.values)

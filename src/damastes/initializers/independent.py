@@ -12,19 +12,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from damastes._arrays import (
-    Array,
-    NumpyArray,
-    Progress,
-    float64,
-    from_numpy,
-    head_rows,
-    namespace,
-    no_progress,
-    to_numpy,
-    unit_rows,
-)
-from damastes.components import independent_components
+from damastes._arrays import Array, NumpyArray, Progress, from_numpy, head_rows, no_progress, to_numpy, unit_rows
+from damastes.components import independent_components, rank
 from damastes.errors import InputError
 from damastes.initializers.start import Start
 from damastes.matching import Agreement, FrankWolfe
@@ -66,11 +55,19 @@ class IndependentComponents:
         """Return Q₀; the evidence has the agreement of the matched axes. Known pairs join the sum. Allocates n_points²."""
         if not (self.shares and all(0 < share <= 1 for share in self.shares) and 0 < self.n_kept <= self.n_starts):
             raise InputError(f"IndependentComponents needs shares in (0, 1] and 0 < n_kept ≤ n_starts, got {self}")
+        if self.n_fit < 3 or self.n_points < 1:
+            raise InputError(f"IndependentComponents needs n_fit ≥ 3 and n_points ≥ 1, got {self}")
         fit_x, fit_y = head_rows(X, self.n_fit), head_rows(Y, self.n_fit)
         head_x, head_y = head_rows(X, self.n_points), head_rows(Y, self.n_points)
-        largest = min(_rank(fit_x), _rank(fit_y), 300)
-        sizes = sorted({max(1, round(share * largest)) for share in self.shares}) if largest else []
-        M, agreements = namespace(X).zeros_like(X[:1, :].T @ Y[:1, :]), []
+        ranks = rank(fit_x), rank(fit_y)
+        largest = min(*ranks, 300)
+        if largest < 2:
+            raise InputError(
+                f"IndependentComponents needs clouds that spread in two directions or more, got {ranks[0]} for the source "
+                f"and {ranks[1]} for the target. Use Convex(), or give more points."
+            )
+        sizes = sorted({max(2, min(round(share * largest), largest)) for share in self.shares})
+        M, agreements = 0.0, []
         for k, size in enumerate(sizes):
             S, T = (independent_components(Z, size, rng=rng) for Z in (fit_x, fit_y))
             matched, agreement = self._match_axes(to_numpy(S), to_numpy(T), rng)
@@ -79,7 +76,7 @@ class IndependentComponents:
             scores = unit_rows(along) @ unit_rows(head_rows(T, self.n_points)).T
             M = M + Sinkhorn(reg=0.1, tol=1e-2, max_iter=30)(scores).cross(head_x, head_y)
             progress("independent components", k + 1, len(sizes), {"agreement": agreement})
-        M = M / max(len(sizes), 1)
+        M = M / len(sizes)
         if len(pairs):
             share = pairs.trust(min(head_x.shape[0], head_y.shape[0]))
             M = (1 - share) * M + share * pairs.cross(X, Y)
@@ -105,14 +102,6 @@ class IndependentComponents:
         return k * sum(plan for _, plan in found[: self.n_kept]) / self.n_kept, float(found[0][0])
 
 
-def _rank(points: Array) -> int:
-    """How many directions a centred cloud has, as far as its precision tells."""
-    xp = namespace(points)
-    centred = points - xp.mean(points, axis=0)[None, :]
-    values = xp.linalg.eigvalsh(float64(centred.T @ centred))
-    return int(xp.sum(xp.astype(values > 1e-6 * xp.max(values), xp.int64))) if float(xp.max(values)) > 0 else 0
-
-
 def _coactivation(S: NumpyArray) -> NumpyArray:
     """Which axes are active together: correlations of clip(s − 1, 0, 3), as normal scores of their ranks, 0 on the diagonal."""
     active = np.clip(S - 1, 0, 3).astype(np.float64)
@@ -128,8 +117,9 @@ def _coactivation(S: NumpyArray) -> NumpyArray:
 def _profiles(S: NumpyArray) -> list[NumpyArray]:
     """What an axis looks like by itself: its quantiles; its variance and its share of high values along the rows' order."""
     n = len(S)
-    edges = np.unique(np.r_[0, np.geomspace(min(30, max(n // 4, 1)), n, 11).astype(int)])
-    bands = [S[begin:end] for begin, end in pairwise(edges)]
+    edges = np.r_[0, np.geomspace(min(30, max(n // 4, 1)), n, 11).astype(int)]
+    # As many bands whatever the number of rows; those of a small cloud may share a row.
+    bands = [S[begin : max(end, begin + 1)] for begin, end in pairwise(edges)]
     variance = np.array([np.log((band**2).mean(axis=0) + 1e-9) for band in bands]).T
     high = np.array([np.sqrt((band > 2).mean(axis=0)) for band in bands]).T
     return [_standardised(np.quantile(S, _LEVELS, axis=0).T), _standardised(variance), _standardised(high)]

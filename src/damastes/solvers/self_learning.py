@@ -6,9 +6,8 @@ what lets it climb; averaging over batches is what lets it settle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol
 
 import numpy as np
 
@@ -21,22 +20,41 @@ from damastes.solvers.solution import Solution, with_known
 
 __all__ = ["Memory", "SelfLearning", "averaging", "fading"]
 
-# t → α, for M ← (1 − α) M + α C; t counts from 0, and α(0) is 1.
-Memory: TypeAlias = Callable[[int], float]
+
+class Memory(Protocol):
+    """How much a batch counts: t → α, for M ← (1 − α) M + α C; t counts from 0, and α(0) is 1."""
+
+    def __call__(self, t: int, /) -> float:
+        """Return α."""
+
+
+# Objects rather than closures: a recipe is written into the maps it makes, and says there what it was.
+@dataclass(frozen=True, slots=True)
+class _Fading:
+    """Keep this share of M at every step: the past fades."""
+
+    share: float
+
+    def __call__(self, t: int, /) -> float:
+        return 1.0 if t == 0 else 1 - self.share
+
+
+@dataclass(frozen=True, slots=True)
+class _Averaging:
+    """2/(t + 2): all batches stay in the mean, later ones count more."""
+
+    def __call__(self, t: int, /) -> float:
+        return 2 / (t + 2)
 
 
 def fading(share: float) -> Memory:
     """Keep this share of M at every step: the past fades."""
-
-    def alpha(t: int) -> float:
-        return 1.0 if t == 0 else 1 - share
-
-    return alpha
+    if not 0 <= share < 1:
+        raise InputError(f"fading needs a share from 0 to below 1, got {share}")
+    return _Fading(share)
 
 
-def averaging(t: int) -> float:
-    """2/(t + 2): all batches stay in the mean, later ones count more."""
-    return 2 / (t + 2)
+averaging = _Averaging()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +119,9 @@ def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array |
     xp = namespace(M)
     U, values, Vt = xp.linalg.svd(M, full_matrices=False)
     variances = [xp.sum(W * (S @ W), axis=0) for W, S in zip((U, Vt.T), moments, strict=True)]
-    # w = σ²/(σ² + noise · variances) needs no division by a variance of 0.
-    room = noise * variances[0] * variances[1]
+    # w = σ²/(σ² + noise · variances) needs no division by a variance of 0; rounding may leave one just below.
+    none = xp.zeros_like(values)
+    room = noise * xp.maximum(variances[0], none) * xp.maximum(variances[1], none)
     weights = values**2 / xp.maximum(values**2 + room, xp.full_like(values, float(xp.finfo(M.dtype).smallest_normal)))
     return U @ Vt, (Vt.T * weights[None, :]) @ Vt
 

@@ -44,8 +44,11 @@ class Subspace:
         progress: Progress = no_progress,
     ) -> Solution:
         """Improve Q."""
-        if self.dimension < 1 or not 0 < self.power <= 1:
-            raise InputError(f"Subspace needs dimension ≥ 1 and power in (0, 1], got {self.dimension} and {self.power}")
+        if self.dimension < 1 or self.n_points < 1 or not 0 < self.power <= 1:
+            raise InputError(
+                f"Subspace needs dimension ≥ 1, n_points ≥ 1 and power in (0, 1], "
+                f"got {self.dimension}, {self.n_points} and {self.power}"
+            )
         dimension = min(self.dimension, X.shape[1], Y.shape[1])
         x, y = (_leading(Z, dimension, self.power) for Z in (X, Y))
         R = carry((X @ Q, Y), (x, y), n_points=self.n_points)
