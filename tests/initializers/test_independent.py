@@ -49,11 +49,10 @@ class TestPlantedRotation:
 
     def test_is_found_in_few_dimensions_when_all_of_them_are_looked_at(self, rng):
         Z = rng.gamma((0.2, 0.5, 1.0, 2.0, 6.0), size=(400, 5))
-        base = Frame().fit(Z)(Z)
+        X = (Z - Z.mean(axis=0)) / Z.std(axis=0)
         Q = orthogonal(5, 5, rng)
-        order = rng.permutation(400)
-        Y = (base @ Q)[order]
-        assert np.linalg.norm(start(base, Y, shares=(1.0,)).Q - Q) < 0.4
+        Y = (X @ Q)[rng.permutation(400)]
+        assert np.linalg.norm(start(X, Y, shares=(1.0,)).Q - Q) < 0.1
 
     def test_points_beyond_the_first_never_matter(self, rng):
         X, Y, *_ = words(n=300, d=20)
