@@ -9,9 +9,9 @@ import pytest
 import damastes
 from damastes import Frame, Recipe, samples
 from damastes.initializers import Anchors, Convex, Random, Start
-from damastes.retrieval import ISF, Nearest
 from damastes.procrustes import orthogonal_procrustes
 from damastes.recipes import Route
+from damastes.retrieval import ISF, Nearest
 from damastes.solvers import Phase, Refinement, Stochastic
 from damastes.verdict import Verdict
 from planted import cloud, orthogonal
@@ -92,19 +92,21 @@ def test_two_languages_align_without_a_dictionary(alignment):
     assert alignment.translate("parliament", k=2)[0][0] == "parlamento"
 
 
-@pytest.fixture(scope="module")
-def few(english, spanish):
-    """Enough words to run everything that is run on many."""
-    return english.head(300), spanish.head(300)
+@pytest.mark.parametrize("ordered", [True, False])
+def test_renaming_every_word_gives_the_same_bits(ordered):
+    clouds = scene("words", 5, n=200, d=15, noise=0.1)[:2]
+    one, other = (
+        damastes.align(
+            *(damastes.Vectors([f"{name}-{i}" for i in range(len(Z))], Z, ordered=ordered) for name, Z in named)
+        )
+        for named in (zip("xy", clouds, strict=True), zip(("same", "same"), clouds, strict=True))
+    )
+    assert np.array_equal(one.Q, other.Q)
 
 
-def test_renaming_every_word_gives_the_same_bits(few):
-    renamed = [damastes.Vectors([f"{k}-{i}" for i in range(len(v))], v.matrix, ordered=True) for k, v in enumerate(few)]
-    assert np.array_equal(damastes.align(*renamed).Q, damastes.align(*few).Q)
-
-
-def test_same_seed_same_bits_other_seed_other_bits(few, tmp_path):
-    one, same, other = (damastes.align(*few, random_state=seed) for seed in (0, 0, 1))
+def test_same_seed_same_bits_other_seed_other_bits(tmp_path):
+    X, Y, *_ = scene("words", 5, n=200, d=15, noise=0.1)
+    one, same, other = (damastes.align(X, Y, random_state=seed) for seed in (0, 0, 1))
     assert np.array_equal(one.Q, same.Q)
     assert not np.array_equal(one.Q, other.Q)
     one.save(tmp_path / "one.safetensors")
@@ -112,13 +114,13 @@ def test_same_seed_same_bits_other_seed_other_bits(few, tmp_path):
     assert (tmp_path / "one.safetensors").read_bytes() == (tmp_path / "same.safetensors").read_bytes()
 
 
-def test_q_is_orthogonal_and_inputs_stay_untouched(few):
-    english, spanish = few
-    before = english.matrix.copy(), spanish.matrix.copy()
-    Q = damastes.align(english, spanish).Q
-    np.testing.assert_allclose(Q.T @ Q, np.eye(100), atol=1e-5)
-    assert np.array_equal(english.matrix, before[0])
-    assert np.array_equal(spanish.matrix, before[1])
+def test_q_is_orthogonal_and_inputs_stay_untouched():
+    X, Y, *_ = scene("words", 5, n=200, d=15, noise=0.1)
+    before = X.copy(), Y.copy()
+    Q = damastes.align(X, Y).Q
+    np.testing.assert_allclose(Q.T @ Q, np.eye(15), atol=1e-10)
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(Y, before[1])
 
 
 @pytest.mark.parametrize("recipe", ["paper", "authors"])
@@ -291,7 +293,7 @@ def test_tiny_clouds_and_more_dimensions_than_points(n, m, d):
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "d"), [(2, 2, 1), (2, 5, 3), (3, 50, 4), (50, 7, 2), (25, 30, 5), (24, 40, 30), (50, 60, 3)]
+    ("n", "m", "d"), [(2, 2, 1), (2, 5, 3), (3, 50, 4), (50, 7, 2), (25, 30, 5), (20, 22, 25), (50, 60, 3)]
 )
 def test_tiny_clouds_go_through_the_whole_default(n, m, d):
     rng = np.random.default_rng(0)

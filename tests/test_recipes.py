@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from damastes import Frame
-from damastes.initializers import Convex
+from damastes.initializers import Convex, IndependentComponents
 from damastes.matching import open_loop
 from damastes.recipes import AUTHORS, DEFAULT, PAPER, recipe_named
 from damastes.retrieval import CSLS, ISF
@@ -50,13 +52,27 @@ def test_schedules():
     assert {phase.lr for recipe in (PAPER, AUTHORS) for phase in recipe.solver.schedule} == {500.0}
 
 
-def test_the_default_has_the_same_frame_pool_and_refinement_and_describes_points():
-    assert DEFAULT.frame == PAPER.frame
-    assert DEFAULT.solver.pool == 20_000
-    assert DEFAULT.solver.coupling.reg == 0.05
-    assert DEFAULT.refinement == PAPER.refinement
-    assert DEFAULT.initializer.power == 0.5
-    assert DEFAULT.initializer.mu > 0
+class TestTheDefault:
+    def test_starts_in_the_frame_of_the_paper_and_finishes_in_a_ridge_frame(self):
+        assert DEFAULT.frame == PAPER.frame
+        assert DEFAULT.finish == Frame(ridge=DEFAULT.finish.ridge)
+        assert PAPER.finish is AUTHORS.finish is None
+
+    def test_describes_points_and_falls_back_on_independent_components(self):
+        assert isinstance(DEFAULT.initializer, Convex)
+        assert DEFAULT.initializer.power == 0.5
+        assert DEFAULT.initializer.mu > 0
+        assert DEFAULT.fallbacks
+        assert all(isinstance(route.initializer, IndependentComponents) for route in DEFAULT.fallbacks)
+        assert PAPER.fallbacks == AUTHORS.fallbacks == ()
+
+    def test_ends_with_a_metric(self):
+        assert DEFAULT.refinement.solvers[-1].noise > 0
+
+    def test_is_written_down_and_pickled_as_what_it_is(self):
+        """A map says which recipe made it, so two processes must write the same."""
+        assert pickle.loads(pickle.dumps(DEFAULT)) == DEFAULT
+        assert "0x" not in repr(DEFAULT)
 
 
 def test_retrieval_defaults():
