@@ -111,6 +111,8 @@ def test_same_seed_same_bits_other_seed_other_bits(tmp_path):
     assert not np.array_equal(one.Q, other.Q)
     one.save(tmp_path / "one.safetensors")
     same.save(tmp_path / "same.safetensors")
+    # Nor does the record depend on where in memory the functions of a recipe happened to be.
+    assert "0x" not in str(one.map.made) + str(one.history["routes"])
     assert (tmp_path / "one.safetensors").read_bytes() == (tmp_path / "same.safetensors").read_bytes()
 
 
@@ -411,7 +413,8 @@ class TestRoutes:
         assert recovered(alignment, partner) == 1
         np.testing.assert_allclose(alignment.Q, Q, atol=1e-3)
         first, second = alignment.history["routes"]
-        assert (first["initializer"], second["initializer"]) == (repr(Random()), repr(Convex()))
+        assert first["initializer"] == "Random()"
+        assert second["initializer"].startswith("Convex(")
         assert (first["solver"], second["solver"]) == (repr(AS_IT_IS), repr(QUICK["solver"]))
         assert (first["verdict"]["label"], second["verdict"]["label"]) == ("failed", "aligned")
         assert first["verdict"]["score"] < second["verdict"]["score"]

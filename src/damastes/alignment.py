@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -116,7 +117,7 @@ def align(
     clock.lap("verdict")
 
     made = {
-        "recipe": repr(chosen),
+        "recipe": _written(chosen),
         "damastes": version("damastes"),
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "source": {"name": source.name, "n": len(source), "dimension": source.dimension},
@@ -145,7 +146,7 @@ def _best_route(
     tried: list[dict[str, Any]] = []
     best: tuple[float, Array, dict[str, Any]] | None = None
     for route in routes:
-        names = {"initializer": repr(route.initializer), "solver": repr(route.solver)}
+        names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
         try:
             start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
             clock.lap("start")
@@ -267,6 +268,11 @@ class Alignment:
             self._cache[key] = retriever.biases(Y, X) if backward else retriever.biases(X, Y)
         biases: Biases = self._cache[key]
         return biases
+
+
+def _written(part: object) -> str:
+    """What a record says of a recipe or a part of one; where in memory its functions were is left out."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part))
 
 
 class _Clock:
