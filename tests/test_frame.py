@@ -80,6 +80,57 @@ class TestFrame:
         assert np.linalg.norm(framed) == pytest.approx(1)
 
 
+class TestRidge:
+    @pytest.mark.parametrize("ridge", [1e-3, 1.5, 1e4])
+    def test_undo_brings_raw_vectors_back_also_unseen_ones(self, asarray, dtype, rng, points, ridge):
+        frame = Frame(ridge=ridge).fit(asarray(points, dtype))
+        for vectors in (asarray(points, dtype), asarray(cloud(20, 4, rng) + 0.3, dtype)):
+            framed = frame(vectors)
+            assert_same_kind(framed, vectors)
+            raw = np.from_dlpack(vectors)
+            np.testing.assert_allclose(np.linalg.norm(np.from_dlpack(framed), axis=1), 1, atol=1e-5)
+            back = frame.undo(framed, lengths=asarray(np.linalg.norm(raw, axis=1), dtype))
+            assert_same_kind(back, vectors)
+            np.testing.assert_allclose(np.from_dlpack(back), raw, atol=2e-3 if dtype == "float32" else 1e-10)
+
+    def test_divides_by_the_root_of_variance_plus_ridge(self, points):
+        plain = Frame().fit(points)(points)
+        values, vectors = np.linalg.eigh(plain.T @ plain / len(plain))
+        expected = plain @ (vectors / np.sqrt(values / values.mean() + 0.7)) @ vectors.T
+        np.testing.assert_allclose(Frame(ridge=0.7).fit(points)(points), unit(expected), atol=1e-10)
+
+    def test_a_large_ridge_is_the_plain_frame_and_a_small_one_whitens(self, points):
+        plain = Frame().fit(points)
+        np.testing.assert_allclose(Frame(ridge=1e9).fit(points)(points), plain(points), atol=1e-7)
+        white = plain(points) @ Frame(ridge=1e-9).fit(points).stretch
+        np.testing.assert_allclose(np.linalg.cond(white.T @ white), 1, atol=1e-5)
+        spreads = [np.linalg.cond(plain(points) @ Frame(ridge=r).fit(points).stretch) for r in (1e-3, 0.1, 1, 10, 1e3)]
+        assert spreads == sorted(spreads)
+
+    @pytest.mark.parametrize("d_target", [4, 7])
+    def test_isometric_clouds_stay_isometric(self, asarray, dtype, rng, points, d_target):
+        """Also when one of them lies in a larger space."""
+        Q = orthogonal(4, d_target, rng)
+        framed, there = (
+            np.from_dlpack(Frame(ridge=1.5).fit(asarray(Z, dtype))(asarray(Z, dtype))) for Z in (points, points @ Q)
+        )
+        np.testing.assert_allclose(there, framed @ Q, atol=1e-4 if dtype == "float32" else 1e-10)
+
+    @pytest.mark.parametrize("flat", [np.ones((9, 3)), np.eye(3)[[0] * 9], np.eye(3)[[0, 1] * 5]])
+    def test_clouds_without_spread_stay_finite(self, asarray, dtype, flat):
+        frame = Frame(ridge=1.5).fit(asarray(flat, dtype))
+        framed = frame(asarray(flat, dtype))
+        assert np.isfinite(np.from_dlpack(framed)).all()
+        np.testing.assert_allclose(np.from_dlpack(frame.undo(framed)), unit(flat), atol=1e-3)
+
+    @pytest.mark.parametrize(
+        "options", [{"ridge": r} for r in (0, -1.0, np.nan, np.inf)] + [{"ridge": 1.0, "power": 0.5}]
+    )
+    def test_bad_ridges_are_refused(self, options):
+        with pytest.raises(ValueError, match="ridge must be a number above 0, and power 1 with it, got ridge"):
+            Frame(**options).fit(np.eye(3))
+
+
 class TestInput:
     @pytest.mark.parametrize("power", [0, -0.5, 1.5, np.nan])
     def test_power_is_above_zero_and_at_most_one(self, power):

@@ -73,6 +73,51 @@ class TestMoving:
         assert found.on(asarray(problem.X, "float32")).made == {"seed": 3}
 
 
+class TestMetric:
+    @staticmethod
+    def weighed(problem, metric):
+        return Map(problem.Q, Frame().fit(problem.X), Frame().fit(problem.Y), {}, metric)
+
+    def test_weighs_directions_of_both_sides_where_cosines_are_compared(self, asarray, dtype):
+        problem = planted(30, 4)
+        metric = np.diag([1.0, 0.5, 0.1, 0.0])
+        plain, weighed = solved(problem, scale=1.0), self.weighed(problem, metric)
+        for side in ("embed_source", "embed_target"):
+            raw = asarray(problem.X if side == "embed_source" else problem.Y, dtype)
+            here = getattr(weighed, side)(raw)
+            assert_same_kind(here, raw)
+            expected = np.from_dlpack(getattr(plain, side)(raw)) @ metric
+            expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+            np.testing.assert_allclose(np.from_dlpack(here), expected, atol=1e-5 if dtype == "float32" else 1e-12)
+
+    def test_partners_still_meet(self):
+        problem = planted(30, 4)
+        found = self.weighed(problem, np.diag([1.0, 0.5, 0.2, 0.1]))
+        source, target = found.embed_source(problem.X), found.embed_target(problem.Y)
+        np.testing.assert_allclose(source, target[problem.permutation], atol=1e-9)
+
+    def test_does_not_change_where_vectors_are_mapped_to(self, asarray):
+        problem = planted(30, 4)
+        plain, weighed = solved(problem, scale=1.0), self.weighed(problem, np.diag([1.0, 0.5, 0.1, 0.0]))
+        for use in ("transform", "inverse_transform"):
+            raw = asarray(problem.X)
+            assert np.array_equal(np.from_dlpack(getattr(weighed, use)(raw)), np.from_dlpack(getattr(plain, use)(raw)))
+
+    def test_a_metric_that_weighs_all_alike_changes_nothing(self):
+        problem = planted(30, 4)
+        np.testing.assert_allclose(
+            self.weighed(problem, 0.3 * np.eye(4)).embed_source(problem.X),
+            self.weighed(problem, None).embed_source(problem.X),
+            atol=1e-12,
+        )
+
+    def test_moves_with_the_map(self, asarray, dtype):
+        problem = planted(30, 4)
+        like = asarray(problem.X, dtype)
+        assert_same_kind(self.weighed(problem, np.eye(4)).on(like).metric, like)
+        assert self.weighed(problem, None).on(like).metric is None
+
+
 @pytest.mark.parametrize(
     ("vectors", "message"),
     [

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from damastes import Frame
-from damastes.initializers import Convex
+from damastes.initializers import Convex, IndependentComponents
 from damastes.matching import open_loop
 from damastes.recipes import AUTHORS, DEFAULT, PAPER, recipe_named
 from damastes.retrieval import CSLS, ISF
@@ -50,14 +52,25 @@ def test_schedules():
     assert {phase.lr for recipe in (PAPER, AUTHORS) for phase in recipe.solver.schedule} == {500.0}
 
 
-def test_the_default_describes_points_and_has_other_routes_the_paper_has_none():
-    assert DEFAULT.frame == PAPER.frame
-    assert DEFAULT.fallbacks
-    assert DEFAULT.finish is not None
-    assert PAPER.fallbacks == AUTHORS.fallbacks == ()
-    assert PAPER.finish is AUTHORS.finish is PAPER.climb is None
-    assert DEFAULT.initializer.power == 0.5
-    assert DEFAULT.initializer.mu > 0
+class TestTheDefault:
+    def test_starts_in_the_frame_of_the_paper_and_finishes_in_a_ridge_frame(self):
+        assert DEFAULT.frame == PAPER.frame
+        assert DEFAULT.finish == Frame(ridge=DEFAULT.finish.ridge)
+        assert PAPER.finish is AUTHORS.finish is None
+
+    def test_describes_points_and_falls_back_on_independent_components(self):
+        assert isinstance(DEFAULT.initializer, Convex)
+        assert DEFAULT.initializer.power == 0.5
+        assert DEFAULT.initializer.mu > 0
+        assert DEFAULT.fallbacks
+        assert all(isinstance(route.initializer, IndependentComponents) for route in DEFAULT.fallbacks)
+        assert PAPER.fallbacks == AUTHORS.fallbacks == ()
+
+    def test_ends_with_a_metric(self):
+        assert DEFAULT.refinement.noise > 0
+
+    def test_pickles(self):
+        assert pickle.loads(pickle.dumps(DEFAULT)) == DEFAULT
 
 
 def test_retrieval_defaults():

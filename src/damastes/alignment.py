@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -121,7 +122,7 @@ def align(
     if chosen.finish is not None:
         frames = [chosen.finish.fit(cloud) for cloud in clouds]
         before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
-        Q = carry(before, (X, Y), n_points=_CARRIED)
+        Q = carry(before, (X, Y), n_points=_CARRIED, pairs=known)
     if chosen.climb is not None and source.ordered and target.ordered:
         solution = chosen.climb(X, Y, Q, pairs=known, rng=rng, progress=report)
         Q, history["climb"] = solution.Q, solution.history
@@ -132,7 +133,7 @@ def align(
     clock.lap("verdict")
 
     made = {
-        "recipe": repr(chosen),
+        "recipe": _written(chosen),
         "damastes": version("damastes"),
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "source": {"name": source.name, "n": len(source), "dimension": source.dimension},
@@ -161,7 +162,7 @@ def _best_route(
     tried: list[dict[str, Any]] = []
     best: tuple[float, Array, dict[str, Any]] | None = None
     for route in routes:
-        names = {"initializer": repr(route.initializer), "solver": repr(route.solver)}
+        names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
         try:
             start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
             clock.lap("start")
@@ -283,6 +284,11 @@ class Alignment:
             self._cache[key] = retriever.biases(Y, X) if backward else retriever.biases(X, Y)
         biases: Biases = self._cache[key]
         return biases
+
+
+def _written(part: object) -> str:
+    """What a record says of a recipe or a part of one; where in memory its functions were is left out."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part))
 
 
 class _Clock:

@@ -44,7 +44,9 @@ def independent_components(
         raise InputError(f"n_components must not exceed the rank of the centred cloud, {largest}, got {n_components}")
     values, vectors = values[-n_components:], vectors[:, -n_components:]
     Z = X @ cast_like(vectors / xp.sqrt(values)[None, :], X)
-    W = polar(from_numpy(rng.standard_normal((n_components, n_components)), X))
+    # Drawn in the coordinates of the cloud: the signs of eigenvectors differ between libraries, and so would the axes found.
+    first = from_numpy(rng.standard_normal((X.shape[1], n_components)), X)
+    W = polar(cast_like(vectors, X).T @ first)
     for _ in range(max_iter):
         G = xp.tanh(Z @ W)
         slope = 1 - xp.mean(G * G, axis=0)

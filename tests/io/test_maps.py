@@ -19,13 +19,13 @@ def make(rng, dtype="float64", power=1.0, convert=np.asarray):
     return Map(convert(orthogonal(4, 3, rng).astype(dtype)), *frames, made)
 
 
-def tampered(path, *, about=None, drop=()):
-    """Write the file again, with other metadata or without some tensors."""
+def tampered(path, *, about=None, drop=(), change=None):
+    """Write the file again, with other metadata or other tensors, or without some."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         kept = json.loads(json.loads(file.read(size))["__metadata__"]["damastes"])
     tensors = {name: array for name, array in load_file(path).items() if name not in drop}
-    save_file(tensors, path, metadata={"damastes": json.dumps({**kept, **(about or {})})})
+    save_file({**tensors, **(change or {})}, path, metadata={"damastes": json.dumps({**kept, **(about or {})})})
 
 
 @pytest.fixture
@@ -60,6 +60,32 @@ class TestRoundTrip:
         mapped = loaded.transform(points)
         assert mapped.dtype == points.dtype
         assert torch.equal(mapped, mapping.transform(points))
+
+    def test_a_metric_comes_back(self, tmp_path, rng, asarray, dtype):
+        plain = make(rng)
+        weights = rng.standard_normal((3, 3))
+        metric = asarray(weights @ weights.T, dtype)
+        save_map(Map(plain.Q, plain.source_frame, plain.target_frame, plain.made, metric), tmp_path / "map.safetensors")
+        loaded = load_map(tmp_path / "map.safetensors")
+        assert loaded.metric.dtype == dtype
+        assert np.array_equal(loaded.metric, np.from_dlpack(metric))
+        points = cloud(10, 3, rng)
+        expected = plain.embed_target(points) @ np.from_dlpack(metric)
+        expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(loaded.embed_target(points), expected, atol=1e-12)
+        assert not np.allclose(expected, plain.embed_target(points), atol=1e-2)
+
+    def test_a_ridge_comes_back(self, tmp_path, rng):
+        points = cloud(40, 4, rng) + 0.2
+        frame = Frame(ridge=1.5).fit(points)
+        save_map(Map(np.eye(4), frame, frame), tmp_path / "map.safetensors")
+        loaded = load_map(tmp_path / "map.safetensors")
+        assert np.array_equal(loaded.source_frame(points), frame(points))
+        np.testing.assert_allclose(loaded.transform(points), points, atol=1e-9)
+
+    def test_a_map_without_a_metric_has_none(self, saved):
+        assert "metric" not in load_file(saved)
+        assert load_map(saved).metric is None
 
     def test_q_need_not_be_contiguous(self, tmp_path, rng):
         mapping = make(rng)
@@ -123,6 +149,12 @@ class TestBadFiles:
             metadata = json.loads(file.read(size))["__metadata__"]
         save_file({**tensors, "Q": np.eye(4)}, saved, metadata=metadata)
         with pytest.raises(FileFormatError, match=r"Q is \(4, 4\), but the frames have 4 and 3 dimensions"):
+            load_map(saved)
+
+    @pytest.mark.parametrize("shape", [(4, 4), (3,), (3, 4), (1, 3, 3)])
+    def test_a_metric_that_does_not_fit_the_shared_space(self, saved, shape):
+        tampered(saved, change={"metric": np.ones(shape)})
+        with pytest.raises(FileFormatError, match=rf"metric is \({str(shape)[1:-1]}\), but the shared space has 3 dim"):
             load_map(saved)
 
     def test_all_of_them_are_value_errors(self):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from damastes.pairs import Pairs
 from damastes.solvers import carry
 from damastes.transport import Assignment
 from planted import assert_same_kind, orthogonal, planted
@@ -13,7 +14,7 @@ def unit(Z):
 
 
 def carried(here, there, *, n_points=10**6, **options):
-    return carry(here, there, n_points=n_points, **options)
+    return carry(here, there, n_points=n_points, pairs=Pairs.none(), **options)
 
 
 @pytest.fixture

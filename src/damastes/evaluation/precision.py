@@ -156,4 +156,5 @@ def wilson_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
     share = hits / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    # Rounding must not leave the share itself outside: 0 of n and n of n are ends of their intervals.
+    return max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)

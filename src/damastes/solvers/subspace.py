@@ -51,9 +51,9 @@ class Subspace:
             )
         dimension = min(self.dimension, X.shape[1], Y.shape[1])
         x, y = (_leading(Z, dimension, self.power) for Z in (X, Y))
-        R = carry((X @ Q, Y), (x, y), n_points=self.n_points)
+        R = carry((X @ Q, Y), (x, y), n_points=self.n_points, pairs=pairs)
         solution = self.solver(x, y, R, pairs=pairs, rng=rng, progress=progress)
-        return Solution(carry((x @ solution.Q, y), (X, Y), n_points=self.n_points), solution.history)
+        return Solution(carry((x @ solution.Q, y), (X, Y), n_points=self.n_points, pairs=pairs), solution.history)
 
 
 def _leading(X: Array, dimension: int, power: float) -> Array:
