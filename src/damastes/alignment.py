@@ -61,7 +61,8 @@ def align(
     ----------
     source, target : `Vectors`, or arrays (n, d_x) and (m, d_y) of one library. Rows of arrays are in no order
     recipe : "default", "paper", "authors", or a `Recipe`
-    initializer, solver, refinement : replace that part of the recipe; with an initializer or a solver, no other is tried
+    initializer, solver, refinement : replace that part of the recipe. With an initializer or a solver, no other is tried;
+        with a refinement, nothing else comes before it
     pairs : known pairs (source, target) or (source, target, weight), by label or by row; none is the unsupervised case
     via : a third space that both sides are more like than each other. If no other route is judged to have worked, both are
         aligned with it, and the two maps one after the other are one more start
@@ -92,6 +93,7 @@ def align(
         solver=solver or chosen.solver,
         refinement=refinement or chosen.refinement,
         fallbacks=() if initializer or solver else chosen.fallbacks,
+        climb=None if refinement else chosen.climb,
     )
     rng = as_generator(random_state)
     report = progress or no_progress
