@@ -50,6 +50,7 @@ class TestRecord:
             "recipe": "default",
             "initializer": None,
             "pairs": None,
+            "via": None,
             "lexicon": str(folder / "lexicon.txt"),
             "seed": 0,
         }
@@ -173,8 +174,8 @@ class TestBadInput:
         ("options", "words"),
         [
             (("--recipe", "best"), "'--recipe'"),
-            (("--initializer", "best"), "anchors, convex"),
-            (("--initializer", "start"), "anchors, convex"),
+            (("--initializer", "best"), "convex, independent"),
+            (("--initializer", "start"), "convex, independent"),
             (("--limit", "0"), "'--limit'"),
             (("--seed", "x"), "'--seed'"),
             (("--pairs", "nowhere.txt"), "nowhere.txt: there is no such file"),

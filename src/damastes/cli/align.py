@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,7 +47,7 @@ def align(
     ] = 200_000,
     recipe: Annotated[RecipeName, typer.Option(help="The method.")] = RecipeName.default,
     initializer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Start with convex, random or anchors, not as the recipe does.")
+        str | None, typer.Option(metavar="NAME", help="Start with convex, independent, random or anchors only.")
     ] = None,
     pairs: Annotated[
         str | None,
@@ -55,6 +55,9 @@ def align(
             metavar="FILE|identical",
             help="Learn from known pairs: a file of two columns, or the words both sides share.",
         ),
+    ] = None,
+    via: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Vectors of a third space, a way round if all else fails.")
     ] = None,
     lexicon: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Measure the result on these pairs, after the fit.")
@@ -88,19 +91,27 @@ def align(
         raise InputError(f"{lexicon}: none of its {len(asked):,} pairs has both words in the vocabularies")
     with progress_bar() as progress:
         alignment = damastes.align(
-            *clouds, recipe=recipe.value, initializer=start, pairs=known, random_state=seed, progress=progress
+            *clouds,
+            recipe=recipe.value,
+            initializer=start,
+            pairs=known,
+            via=None if via is None else reading(via),
+            random_state=seed,
+            progress=progress,
         )
     evaluations = [] if asked is None else [damastes.evaluate(alignment, reading.pairs(asked))]
     inputs = {"source": source, "target": target}
     if pairs is not None and listed is not None:
         inputs["pairs"] = Path(pairs)
-    if lexicon is not None:
-        inputs["lexicon"] = lexicon
+    for name, path in (("via", via), ("lexicon", lexicon)):
+        if path is not None:
+            inputs[name] = path
     options = {
         **asdict(reading),
         "recipe": recipe.value,
         "initializer": initializer,
         "pairs": pairs,
+        "via": None if via is None else str(via),
         "lexicon": None if lexicon is None else str(lexicon),
         "seed": seed,
     }
@@ -152,16 +163,15 @@ def _known_pairs(
 
 
 def _initializer_named(name: str) -> Initializer:
-    """A start by name: any strategy that the room exports, with its own settings."""
-    from damastes import initializers
+    """A start by name, with its own settings."""
+    from damastes.initializers import Anchors, Convex, IndependentComponents, Random
 
-    exported: dict[str, Any] = {key.lower(): getattr(initializers, key) for key in initializers.__all__}
-    starts = {key: value for key, value in exported.items() if _is_strategy(value)}
+    starts: dict[str, type[Initializer]] = {
+        "convex": Convex,
+        "independent": IndependentComponents,
+        "random": Random,
+        "anchors": Anchors,
+    }
     if name not in starts:
-        raise InputError(f"--initializer must be one of {', '.join(sorted(starts))}, got {name!r}")
-    chosen: Initializer = starts[name]()
-    return chosen
-
-
-def _is_strategy(value: Any) -> bool:
-    return is_dataclass(value) and "__call__" in vars(value)
+        raise InputError(f"--initializer must be one of {', '.join(starts)}, got {name!r}")
+    return starts[name]()

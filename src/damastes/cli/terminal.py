@@ -26,7 +26,9 @@ Unit = Literal["steps", "vectors", "bytes"]
 
 _STAGES = {
     "relaxation": "convex start",
+    "independent components": "independent axes",
     "stochastic": "stochastic steps",
+    "self-learning": "self-learning",
     "alternating": "alternation",
     "refinement": "refinement",
 }
