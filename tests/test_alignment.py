@@ -14,7 +14,7 @@ from damastes.recipes import Route
 from damastes.retrieval import ISF, Nearest
 from damastes.solvers import Phase, Refinement, Stochastic
 from damastes.verdict import Verdict
-from planted import cloud, orthogonal
+from planted import assert_same_kind, cloud, orthogonal
 
 QUICK = {"solver": Stochastic(schedule=(Phase(60, 300),)), "refinement": Refinement(n_epochs=2)}
 
@@ -336,6 +336,15 @@ def test_torch_in_torch_out():
     assert isinstance(alignment.Q, torch.Tensor)
     assert alignment.Q.dtype == torch.float32
     assert isinstance(alignment.transform(X), torch.Tensor)
+    assert recovered(alignment, partner) == 1
+
+
+def test_every_library_goes_through_the_whole_default(asarray):
+    X, Y, Q, partner = scene("words", 1, n=60, d=8)
+    alignment = damastes.align(asarray(X, "float32"), asarray(Y, "float32"))
+    for array in (alignment.Q, alignment.map.metric, alignment.embed_source()):
+        assert_same_kind(array, asarray(X, "float32"))
+    np.testing.assert_allclose(np.from_dlpack(alignment.Q), Q, atol=1e-3)
     assert recovered(alignment, partner) == 1
 
 
