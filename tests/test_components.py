@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import damastes.components
 from damastes.components import independent_components, rank
 from planted import assert_same_kind, orthogonal
 
@@ -85,6 +86,17 @@ class TestCoordinates:
         one, other = (components(mixed, 5, seed, tol=1e-10) for seed in (1, 2))
         assert not np.allclose(one, other, atol=0.1)
         assert_same_up_to_order(one, other, atol=1e-3)
+
+    def test_the_signs_of_eigenvectors_do_not_matter(self, mixed, monkeypatch):
+        """They are arbitrary, and array libraries choose them differently."""
+        plain, centred = components(mixed, 3, max_iter=2), damastes.components._centred
+
+        def mirrored(X):
+            X, values, vectors = centred(X)
+            return X, values, vectors * [1, -1, -1, 1, -1]
+
+        monkeypatch.setattr(damastes.components, "_centred", mirrored)
+        np.testing.assert_allclose(components(mixed, 3, max_iter=2), plain, atol=1e-10)
 
     def test_same_seed_same_bits_and_points_stay_untouched(self, mixed):
         before = mixed.copy()
