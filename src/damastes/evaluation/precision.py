@@ -86,7 +86,8 @@ def evaluate(
     Examples
     --------
     >>> import damastes
-    >>> alignment = damastes.align(damastes.samples.load("en"), damastes.samples.load("es"))
+    >>> en, es = (damastes.samples.load(language).head(2000) for language in ("en", "es"))
+    >>> alignment = damastes.align(en, es)
     >>> damastes.evaluate(alignment, damastes.samples.lexicon()).precision[1] > 0.85
     True
     """
