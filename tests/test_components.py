@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -92,8 +94,8 @@ class TestCoordinates:
         plain, centred = components(mixed, 3, max_iter=2), damastes.components._centred
 
         def mirrored(X):
-            X, values, vectors = centred(X)
-            return X, values, vectors * [1, -1, -1, 1, -1]
+            X, spectrum = centred(X)
+            return X, replace(spectrum, vectors=spectrum.vectors * [1, -1, -1, 1, -1])
 
         monkeypatch.setattr(damastes.components, "_centred", mirrored)
         np.testing.assert_allclose(components(mixed, 3, max_iter=2), plain, atol=1e-10)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from damastes._arrays import Array, cast_like, check_points, float64, from_numpy, namespace
+from damastes._arrays import Array, cast_like, check_points, check_weights, float64, from_numpy, namespace
 from damastes.errors import InputError
 from damastes.procrustes import polar
+from damastes.spectrum import Spectrum
 
 __all__ = ["independent_components", "rank"]
-
-# Directions with less than this share of the largest variance have none.
-_NO_VARIANCE = 1e-10
 
 
 def independent_components(
@@ -39,10 +37,10 @@ def independent_components(
         raise InputError(f"n_components must be from 1 to {min(X.shape)}, got {n_components}")
     xp = namespace(X)
     n = X.shape[0]
-    X, values, vectors = _centred(X)
-    if n_components > (largest := _n_with_variance(values)):
+    X, spectrum = _centred(X)
+    if n_components > (largest := spectrum.rank()):
         raise InputError(f"n_components must not exceed the rank of the centred cloud, {largest}, got {n_components}")
-    values, vectors = values[-n_components:], vectors[:, -n_components:]
+    values, vectors = spectrum.values[-n_components:], spectrum.vectors[:, -n_components:]
     Z = X @ cast_like(vectors / xp.sqrt(values)[None, :], X)
     # Drawn in the coordinates of the cloud: the signs of eigenvectors differ between libraries, and so would the axes found.
     first = from_numpy(rng.standard_normal((X.shape[1], n_components)), X)
@@ -62,19 +60,10 @@ def independent_components(
 
 def rank(points: Array) -> int:
     """Count the directions along which a centred cloud (n, d) has any variance: the most components it can have."""
-    return _n_with_variance(_centred(check_points(points, "points"))[1])
+    return _centred(check_points(points, "points"))[1].rank()
 
 
-def _centred(X: Array) -> tuple[Array, Array, Array]:
-    """The centred cloud, and the variances and directions of its principal axes in float64, ascending."""
-    xp = namespace(X)
-    X = X - cast_like(xp.mean(float64(X), axis=0), X)[None, :]
-    X64 = float64(X)
-    values, vectors = xp.linalg.eigh(X64.T @ X64 / X.shape[0])
-    return X, values, vectors
-
-
-def _n_with_variance(values: Array) -> int:
-    xp = namespace(values)
-    floor = max(_NO_VARIANCE * float(xp.max(values)), 0.0)
-    return int(xp.sum(xp.astype(values > floor, xp.int64)))
+def _centred(X: Array) -> tuple[Array, Spectrum]:
+    """The centred cloud, and the variances and directions of its principal axes."""
+    X = X - cast_like(namespace(X).mean(float64(X), axis=0), X)[None, :]
+    return X, Spectrum.of(X, check_weights(None, X.shape[0], "weights", X))

@@ -40,9 +40,13 @@ class Spectrum:
 
     def mean_variance(self) -> float:
         """The mean of the values over directions that have variance: the same in whatever larger space the cloud lies."""
+        count = self.rank()
+        return float(namespace(self.values).sum(self.values)) / count if count else 1.0
+
+    def rank(self) -> int:
+        """The number of directions that have variance."""
         xp = namespace(self.values)
-        count = int(xp.sum(xp.astype(self.values > _NO_VARIANCE * float(xp.max(self.values)), xp.int64)))
-        return float(xp.sum(self.values)) / count if count else 1.0
+        return int(xp.sum(xp.astype(self.values > _NO_VARIANCE * float(xp.max(self.values)), xp.int64)))
 
     def singular_values(self) -> Array:
         """σ, ascending."""

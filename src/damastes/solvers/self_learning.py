@@ -16,7 +16,7 @@ from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.retrieval import CSLS, Retriever, mutual_pairs
-from damastes.solvers.solution import Solution, with_known
+from damastes.solvers.solution import Solution, batch, with_known
 
 __all__ = ["Memory", "SelfLearning", "averaging", "fading"]
 
@@ -98,7 +98,7 @@ class SelfLearning:
         metric = None
         history: list[dict[str, float]] = []
         for t in range(self.n_iter):
-            Xt, Yt = (take_rows(Z, _batch(rng, Z.shape[0], self.batch_size)) for Z in pools)
+            Xt, Yt = (batch(Z, self.batch_size, rng) for Z in pools)
             mapped, met = (Xt @ Q, Yt) if metric is None else (Xt @ (Q @ metric), Yt @ metric)
             found = mutual_pairs(mapped, met, self.retriever.biases(mapped, met))
             history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
@@ -124,8 +124,3 @@ def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array |
     room = noise * xp.maximum(variances[0], none) * xp.maximum(variances[1], none)
     weights = values**2 / xp.maximum(values**2 + room, xp.full_like(values, float(xp.finfo(M.dtype).smallest_normal)))
     return U @ Vt, (Vt.T * weights[None, :]) @ Vt
-
-
-def _batch(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
-    # Sorted, so that rows are gathered in memory order.
-    return np.sort(rng.choice(n, min(size, n), replace=False, shuffle=False))

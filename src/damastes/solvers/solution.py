@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from damastes._arrays import Array, Progress
+from damastes._arrays import Array, Progress, take_rows
 from damastes.pairs import Pairs
 
 __all__ = ["Solution", "Solver"]
@@ -32,6 +32,12 @@ class Solver(Protocol):
         self, X: Array, Y: Array, Q: Array, *, pairs: Pairs, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         """Improve Q."""
+
+
+def batch(points: Array, size: int, rng: np.random.Generator) -> Array:
+    """Draw rows without replacement, at most as many as there are; sorted, so that they are gathered in memory order."""
+    n = points.shape[0]
+    return take_rows(points, np.sort(rng.choice(n, min(size, n), replace=False, shuffle=False)))
 
 
 def with_known(M: Array, X: Array, Y: Array, pairs: Pairs) -> Array:

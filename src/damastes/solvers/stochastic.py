@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, head_rows, namespace, no_progress, take_rows
+from damastes._arrays import Array, Progress, head_rows, namespace, no_progress
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
-from damastes.solvers.solution import Solution, with_known
+from damastes.solvers.solution import Solution, batch, with_known
 from damastes.transport import Coupler, Sinkhorn
 
 __all__ = ["Phase", "Stochastic", "authors_schedule", "paper_schedule"]
@@ -82,10 +82,8 @@ class Stochastic:
                 raise InputError(f"a phase needs n_iter ≥ 0, batch_size ≥ 1 and lr > 0, got {phase}")
             size = min(phase.batch_size, *(Z.shape[0] for Z in pools))
             for _ in range(phase.n_iter):
-                # Line 2. Sorted, so that rows are gathered in memory order.
-                Xt, Yt = (
-                    take_rows(Z, np.sort(rng.choice(Z.shape[0], size, replace=False, shuffle=False))) for Z in pools
-                )
+                # Line 2.
+                Xt, Yt = (batch(Z, size, rng) for Z in pools)
                 # Line 3.
                 coupled = self.coupling((Xt @ Q) @ Yt.T)
                 # Line 4: −G/2b.
