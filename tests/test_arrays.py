@@ -19,7 +19,7 @@ from damastes._arrays import (
 )
 from damastes.matching import FactoredDiscrepancy, FrankWolfe, certify, match_graphs
 from damastes.procrustes import orthogonal_procrustes
-from damastes.retrieval import CSLS, ISF
+from damastes.retrieval import CSLS, ISF, Cosines
 from damastes.transport import Assignment, Sinkhorn, wasserstein
 from planted import assert_same_kind, planted
 
@@ -135,7 +135,7 @@ def test_answers_stay_on_the_device_of_the_points():
     assert certify(X, Y, Q, solver=FrankWolfe(max_iter=2)).value < 1
     assert match_graphs(ring, ring, seeds=[(0, 0)]).relaxation.state[0].device == device
     for retriever in (CSLS(), ISF()):
-        assert retriever.biases(X @ Q, Y).columns.device == device
+        assert retriever.biases(Cosines(X @ Q, Y)).columns.device == device
         np.testing.assert_array_equal(retriever(X @ Q, Y).indices, retriever(problem.X @ problem.Q, problem.Y).indices)
     frame = Frame(power=0.5).fit(X)
     assert frame.undo(frame(X)).device == device

@@ -30,7 +30,7 @@ from damastes.mapping import Map
 from damastes.matching import Certificate, certify
 from damastes.pairs import Pairs
 from damastes.recipes import Recipe, Route, recipe_named
-from damastes.retrieval import CSLS, Biases, MutualPairs, Neighbours, Retriever, mutual_pairs
+from damastes.retrieval import CSLS, Biases, Cosines, MutualPairs, Neighbours, Retriever, mutual_pairs
 from damastes.solvers import Solver, carry
 from damastes.transport import Assignment, Sinkhorn
 from damastes.vectors import Vectors, as_vectors
@@ -253,7 +253,7 @@ class Alignment:
 
     def mutual_pairs(self, *, retriever: Retriever | None = None) -> MutualPairs:
         """Return the induced lexicon: the pairs of rows that choose each other, with their scores."""
-        return mutual_pairs(*self._embedded(), self._biases(retriever or CSLS(), False))
+        return mutual_pairs(Cosines(*self._embedded()), self._biases(retriever or CSLS(), False))
 
     def certificate(self, n_points: int = 500) -> Certificate:
         """Bound how far Q is from the global optimum of the problem on the first n_points of each framed cloud.
@@ -282,8 +282,8 @@ class Alignment:
     def _biases(self, retriever: Retriever, backward: bool) -> Biases:
         key = (retriever, backward)
         if key not in self._cache:
-            X, Y = self._embedded()
-            self._cache[key] = retriever.biases(Y, X) if backward else retriever.biases(X, Y)
+            sides = self._embedded()[::-1] if backward else self._embedded()
+            self._cache[key] = retriever.biases(Cosines(*sides))
         biases: Biases = self._cache[key]
         return biases
 

@@ -37,7 +37,7 @@ from damastes._arrays import (
     unit_rows,
 )
 from damastes.procrustes import polar
-from damastes.retrieval.topk import column_top_k, top_k
+from damastes.retrieval import CSLS, Choices, Cosines, choose
 from damastes.spectrum import Spectrum
 
 __all__ = ["Verdict", "judge"]
@@ -55,8 +55,6 @@ _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
-# The neighbourhood of CSLS.
-_NEIGHBOURS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +164,7 @@ def _shared_space(X: Array, Y: Array, Q: Array, dimension: int) -> tuple[Array, 
 def _climbed(X: Array, Y: Array, Q: Array, rounds: int) -> Array:
     """Mutual CSLS neighbours ↔ Procrustes."""
     for _ in range(rounds):
-        found = _answers(X @ Q, Y)
+        found, _ = _answers(X @ Q, Y)
         pairs = np.flatnonzero(found.mutual)
         if len(pairs) == 0:
             break
@@ -174,26 +172,12 @@ def _climbed(X: Array, Y: Array, Q: Array, rounds: int) -> Array:
     return Q
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """The CSLS answer of each mapped point, whether it is mutual, and its cosine."""
-
-    targets: NumpyArray
-    mutual: NumpyArray
-    cosines: NumpyArray
-
-
-def _answers(mapped: Array, Y: Array) -> _Answers:
-    """CSLS both ways from one n×m product: heads are small, and half of the time would go into a second one."""
-    xp = namespace(Y)
-    cosines = unit_rows(mapped) @ unit_rows(Y).T
-    n, m = cosines.shape
-    row_bias = xp.mean(top_k(cosines, min(_NEIGHBOURS, m))[0], axis=1)
-    column_bias = xp.mean(column_top_k(cosines, min(_NEIGHBOURS, n)), axis=1)
-    scores = 2 * cosines - row_bias[:, None] - column_bias[None, :]
-    best, targets = (to_numpy(found)[:, 0] for found in top_k(scores, 1))
-    mutual = best >= to_numpy(xp.max(scores, axis=0))[targets]
-    return _Answers(targets, mutual, (best + to_numpy(row_bias) + to_numpy(column_bias)[targets]) / 2)
+def _answers(mapped: Array, Y: Array) -> tuple[Choices, NumpyArray]:
+    """The CSLS answers of all mapped points, and the cosines with them."""
+    cosines = Cosines(mapped, Y)
+    bias = CSLS().biases(cosines)
+    found = choose(cosines, bias)
+    return found, (found.scores + to_numpy(bias.rows) + to_numpy(bias.columns)[found.targets]) / 2
 
 
 def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator) -> tuple[float, float]:
@@ -209,9 +193,9 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
     for _ in range(_VIEWS):
         turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
         parts = [from_numpy(part, A) for part in np.array_split(turn, 2, axis=1)]
-        one, other = (_answers(seen @ part, B @ part) for part in parts)
+        one, other = (_answers(seen @ part, B @ part)[0] for part in parts)
         agreements.append(float(np.mean(one.mutual & other.mutual & (one.targets == other.targets))))
-    return float(_answers(seen, B).cosines.mean()), float(np.mean(agreements))
+    return float(_answers(seen, B)[1].mean()), float(np.mean(agreements))
 
 
 # --- the decision -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from damastes.retrieval import CSLS, ISF, Biases, Nearest, mutual_pairs
+from damastes.retrieval import CSLS, ISF, Biases, Cosines, Nearest, mutual_pairs
 from planted import cloud, orthogonal, planted
 
 RETRIEVERS = [Nearest(), CSLS(), CSLS(k=3), ISF(), ISF(beta=5.0)]
@@ -62,7 +62,7 @@ class TestEveryRetriever:
     @pytest.mark.usefixtures("blocks")
     def test_mutual_pairs_agree_with_the_definition(self, asarray, dtype, clouds, retriever):
         X, Y = (asarray(Z, dtype) for Z in clouds)
-        found = mutual_pairs(X, Y, retriever.biases(X, Y))
+        found = mutual_pairs(Cosines(X, Y), retriever.biases(Cosines(X, Y)))
         scores = naive_scores(retriever, *clouds)
         if isinstance(retriever, ISF):
             scores = np.log(scores)
@@ -81,7 +81,7 @@ class TestEveryRetriever:
             np.testing.assert_allclose(found.scores, everything.scores[np.asarray(queries, dtype=int)], atol=1e-12)
 
     def test_biases_can_be_kept(self, clouds, retriever):
-        biases = retriever.biases(*clouds)
+        biases = retriever.biases(Cosines(*clouds))
         np.testing.assert_array_equal(retriever(*clouds, biases=biases).indices, retriever(*clouds).indices)
 
     def test_a_joint_rotation_and_lengths_change_nothing(self, rng, clouds, retriever):
@@ -105,10 +105,10 @@ class TestEveryRetriever:
 
     def test_the_input_is_not_written_to(self, clouds, retriever):
         before = [Z.copy() for Z in clouds]
-        biases = retriever.biases(*clouds)
+        biases = retriever.biases(Cosines(*clouds))
         columns = np.array(biases.columns)
         retriever(*clouds, biases=biases)
-        mutual_pairs(*clouds, biases)
+        mutual_pairs(Cosines(*clouds), biases)
         for now, then in zip((*clouds, np.array(biases.columns)), (*before, columns), strict=True):
             np.testing.assert_array_equal(now, then)
 
@@ -136,7 +136,7 @@ class TestEveryRetriever:
         with pytest.raises(ValueError, match=r"biases must come from these clouds.*45.*7"):
             retriever(X, Y, biases=biases)
         with pytest.raises(ValueError, match=r"biases must come from these clouds.*60.*3"):
-            mutual_pairs(X, Y, Biases(1.0, np.zeros(3), np.zeros(45)))
+            mutual_pairs(Cosines(X, Y), Biases(1.0, np.zeros(3), np.zeros(45)))
 
 
 class TestCSLS:
@@ -149,7 +149,7 @@ class TestCSLS:
     def test_k_is_clamped_to_each_side_on_its_own(self, asarray, clouds):
         X, Y = clouds[0][:6], clouds[1][:20]
         C = cosines(X, Y)
-        biases = CSLS(k=10).biases(asarray(X), asarray(Y))
+        biases = CSLS(k=10).biases(Cosines(asarray(X), asarray(Y)))
         np.testing.assert_allclose(np.from_dlpack(biases.rows), np.sort(C, axis=1)[:, -10:].mean(1))
         np.testing.assert_allclose(np.from_dlpack(biases.columns), C.mean(0))
 
@@ -178,11 +178,28 @@ class TestISF:
             ISF(beta=beta)(np.eye(2), np.eye(2))
 
 
+class TestCosines:
+    def test_a_second_sweep_sees_the_same(self, asarray, clouds, blocks):
+        cosines = Cosines(*(asarray(Z) for Z in clouds))
+        sweeps = [[(rows, np.array(np.from_dlpack(values))) for rows, values in cosines] for _ in range(2)]
+        for one, other in zip(*sweeps, strict=True):
+            assert one[0] == other[0]
+            np.testing.assert_array_equal(one[1], other[1])
+
+    def test_few_are_kept_and_never_written_to(self, clouds):
+        cosines = Cosines(*clouds)
+        before = [values.copy() for _, values in cosines]
+        mutual_pairs(cosines, CSLS().biases(cosines))
+        for (_, values), then in zip(cosines, before, strict=True):
+            np.testing.assert_array_equal(values, then)
+        assert next(iter(cosines))[1] is next(iter(cosines))[1]
+
+
 class TestMutualPairs:
     def test_the_direction_does_not_matter(self, clouds):
         X, Y = clouds
-        forward = mutual_pairs(X, Y, CSLS().biases(X, Y))
-        backward = mutual_pairs(Y, X, CSLS().biases(Y, X))
+        forward = mutual_pairs(Cosines(X, Y), CSLS().biases(Cosines(X, Y)))
+        backward = mutual_pairs(Cosines(Y, X), CSLS().biases(Cosines(Y, X)))
         assert set(zip(forward.source, forward.target, strict=True)) == set(
             zip(backward.target, backward.source, strict=True)
         )
@@ -190,14 +207,14 @@ class TestMutualPairs:
     @pytest.mark.usefixtures("blocks")
     def test_a_tie_gives_one_pair(self):
         X = np.array([[1.0, 0], [1, 0], [0, 1]])
-        found = mutual_pairs(X, np.eye(2), Biases(1.0, 0, 0))
+        found = mutual_pairs(Cosines(X, np.eye(2)), Biases(1.0, 0, 0))
         assert len(found) == 2
         assert sorted(found.target) == [0, 1]
 
     def test_outliers_have_no_partner(self):
         problem = planted(60, 8, noise=0.01, source_outliers=30, target_outliers=30)
-        mapped = problem.X @ problem.Q
-        found = mutual_pairs(mapped, problem.Y, CSLS().biases(mapped, problem.Y))
+        cosines = Cosines(problem.X @ problem.Q, problem.Y)
+        found = mutual_pairs(cosines, CSLS().biases(cosines))
         inliers = found.source < 60
         assert inliers.sum() == 60
         np.testing.assert_array_equal(found.target[inliers], problem.permutation[:60])
@@ -211,7 +228,7 @@ def test_never_allocates_all_pairs(monkeypatch, rng, retriever):
     tracemalloc.start()
     try:
         retriever(X, Y, 5)
-        mutual_pairs(X, Y, retriever.biases(X, Y))
+        mutual_pairs(Cosines(X, Y), retriever.biases(Cosines(X, Y)))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from damastes.retrieval.topk import column_top_k, row_blocks, top_k
+from damastes.retrieval.topk import largest, row_blocks, top_k
 from planted import assert_same_kind
 
 
@@ -20,15 +20,24 @@ class TestAgainstSorting:
         np.testing.assert_array_equal(np.from_dlpack(columns), np.argsort(-plain, axis=1)[:, :k])
         np.testing.assert_array_equal(np.from_dlpack(values), -np.sort(-plain, axis=1)[:, :k])
 
-    def test_columns(self, asarray, dtype, rng, shape, k):
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_values_alone(self, asarray, dtype, rng, shape, k, axis):
         scores = asarray(rng.standard_normal(shape), dtype)
-        values = column_top_k(scores, k)
+        values = largest(scores, k, axis=axis)
         assert_same_kind(values, scores)
-        expected = np.sort(np.from_dlpack(scores), axis=0)[::-1][:k].T
+        plain = np.from_dlpack(scores)
+        expected = np.sort(plain if axis else plain.T, axis=1)[:, ::-1][:, :k]
         np.testing.assert_array_equal(np.sort(np.from_dlpack(values), axis=1)[:, ::-1], expected)
 
 
-@pytest.mark.parametrize("library_path", [top_k, lambda scores, k: (column_top_k(scores.T, k), None)])
+@pytest.mark.parametrize(
+    "library_path",
+    [
+        top_k,
+        lambda scores, k: (largest(scores, k, axis=1), None),
+        lambda scores, k: (largest(scores.T, k, axis=0), None),
+    ],
+)
 def test_the_largest_entries_may_all_be_in_one_group(library_path):
     scores = np.zeros((2, 400))
     scores[0, 16:32] = np.arange(1, 17)

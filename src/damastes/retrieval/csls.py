@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from damastes._arrays import Array, NumpyArray, namespace
 from damastes.errors import InputError
-from damastes.retrieval.search import Biases, Neighbours, search, unit_pair
-from damastes.retrieval.topk import column_top_k, row_blocks, top_k
+from damastes.retrieval.cosines import Cosines
+from damastes.retrieval.search import Biases, Neighbours, search
+from damastes.retrieval.topk import largest
 
 __all__ = ["CSLS"]
 
@@ -32,21 +33,18 @@ class CSLS:
         biases: Biases | None = None,
     ) -> Neighbours:
         """Return the k best targets of the queried source rows."""
-        return search(source, target, k, queries, biases or self.biases(source, target))
+        return search(source, target, k, queries, biases or self.biases(Cosines(source, target)))
 
-    def biases(self, source: Array, target: Array) -> Biases:
-        """Both neighbourhood means, from one sweep over the blocks of cosines."""
+    def biases(self, cosines: Cosines) -> Biases:
+        """Both neighbourhood means, from one sweep."""
         if self.k < 1:
             raise InputError(f"CSLS needs at least 1 neighbour, got k={self.k}")
-        source, target = unit_pair(source, target)
-        xp = namespace(source)
-        n, m = source.shape[0], target.shape[0]
+        xp = namespace(cosines.source)
         row_means = []
         best: Array | None = None
-        for block in row_blocks(n, m):
-            cosines = source[block, :] @ target.T
-            row_means.append(xp.mean(top_k(cosines, min(self.k, m))[0], axis=1))
-            found = column_top_k(cosines, self.k)
-            best = found if best is None else top_k(xp.concat([best, found], axis=1), min(self.k, block.stop))[0]
+        for _, values in cosines:
+            row_means.append(xp.mean(largest(values, self.k, axis=1), axis=1))
+            found = largest(values, self.k, axis=0)
+            best = found if best is None else largest(xp.concat([best, found], axis=1), self.k, axis=1)
         assert best is not None
         return Biases(2.0, xp.concat(row_means), xp.mean(best, axis=1))

@@ -8,8 +8,8 @@ import numpy as np
 
 from damastes._arrays import Array, NumpyArray, namespace
 from damastes.errors import InputError
-from damastes.retrieval.search import Biases, Neighbours, search, unit_pair
-from damastes.retrieval.topk import row_blocks
+from damastes.retrieval.cosines import Cosines
+from damastes.retrieval.search import Biases, Neighbours, search
 
 __all__ = ["ISF"]
 
@@ -30,21 +30,19 @@ class ISF:
         biases: Biases | None = None,
     ) -> Neighbours:
         """Return the k best targets of the queried source rows; scores are the shares of the softmax, in [0, 1]."""
-        found = search(source, target, k, queries, biases or self.biases(source, target))
+        found = search(source, target, k, queries, biases or self.biases(Cosines(source, target)))
         return Neighbours(found.indices, np.exp(found.scores))
 
-    def biases(self, source: Array, target: Array) -> Biases:
+    def biases(self, cosines: Cosines) -> Biases:
         """log Σ_x' exp(β cos(x', y)) for every target, over all source points."""
         if not self.beta > 0:
             raise InputError(f"ISF needs beta above 0, got {self.beta}")
-        source, target = unit_pair(source, target)
-        xp = namespace(source)
-        peak = xp.full_like(target[:, 0], -1.0)
+        xp = namespace(cosines.target)
+        peak = xp.full_like(cosines.target[:, 0], -1.0)
         total = xp.zeros_like(peak)
-        for block in row_blocks(source.shape[0], target.shape[0]):
-            cosines = source[block, :] @ target.T
+        for _, values in cosines:
             # Exponents are taken from the largest cosine seen of each column, so no sum over- or underflows.
-            before, peak = peak, xp.maximum(peak, xp.max(cosines, axis=0))
+            before, peak = peak, xp.maximum(peak, xp.max(values, axis=0))
             total = total * xp.exp(self.beta * (before - peak))
-            total = total + xp.sum(xp.exp(self.beta * (cosines - peak[None, :])), axis=0)
+            total = total + xp.sum(xp.exp(self.beta * (values - peak[None, :])), axis=0)
         return Biases(self.beta, 0.0, xp.log(total) + self.beta * peak)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from damastes._arrays import Array, NumpyArray
+from damastes.retrieval.cosines import Cosines
 from damastes.retrieval.search import Biases, Neighbours, search
 
 __all__ = ["Nearest"]
@@ -24,8 +25,8 @@ class Nearest:
         biases: Biases | None = None,
     ) -> Neighbours:
         """Return the k best targets of the queried source rows."""
-        return search(source, target, k, queries, biases or self.biases(source, target))
+        return search(source, target, k, queries, biases or self.biases(Cosines(source, target)))
 
-    def biases(self, source: Array, target: Array) -> Biases:
+    def biases(self, cosines: Cosines) -> Biases:
         """No bias."""
         return Biases(1.0, 0.0, 0.0)

@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
-from damastes._arrays import Array, NumpyArray, check_pair, namespace, take_rows, to_numpy, unit_rows
+from damastes._arrays import Array, NumpyArray, namespace, take_rows, to_numpy
 from damastes.errors import InputError
+from damastes.retrieval.cosines import Cosines
 from damastes.retrieval.topk import row_blocks, top_k
 
-__all__ = ["Biases", "MutualPairs", "Neighbours", "Retriever", "mutual_pairs", "search", "unit_pair"]
+__all__ = ["Biases", "Choices", "MutualPairs", "Neighbours", "Retriever", "choose", "mutual_pairs", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,15 @@ class Neighbours:
 
     indices: NumpyArray
     scores: NumpyArray
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The best target of each source point, its score, and whether the choice is mutual: arrays (n,)."""
+
+    targets: NumpyArray
+    scores: NumpyArray
+    mutual: NumpyArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Retriever(Protocol):
     Biases depend on all points of both sides and on nothing that is asked, so whoever asks often computes them once.
     """
 
-    def biases(self, source: Array, target: Array) -> Biases:
+    def biases(self, cosines: Cosines) -> Biases:
         """Compute the biases, over all points of both sides."""
 
     def __call__(
@@ -69,7 +79,8 @@ class Retriever(Protocol):
 
 def search(source: Array, target: Array, k: int, queries: NumpyArray | None, bias: Biases) -> Neighbours:
     """Answer the queried source rows (all unless given) under the biases; blocked, so never an n×m array."""
-    X, Y = unit_pair(source, target)
+    cosines = Cosines(source, target)
+    X, Y = cosines.source, cosines.target
     xp = namespace(X)
     if not k >= 1:
         raise InputError(f"k must be at least 1, got {k}")
@@ -89,43 +100,38 @@ def search(source: Array, target: Array, k: int, queries: NumpyArray | None, bia
     return Neighbours(indices, scores)
 
 
-def mutual_pairs(source: Array, target: Array, bias: Biases) -> MutualPairs:
-    """Find the pairs (i, j) such that j is i's best target and i is j's best source under the biases; blocked."""
-    X, Y = unit_pair(source, target)
-    xp = namespace(X)
-    n, m = X.shape[0], Y.shape[0]
+def choose(cosines: Cosines, bias: Biases) -> Choices:
+    """Find every source point's best target under the biases, and whether it is that target's best source; blocked."""
+    xp = namespace(cosines.source)
+    n, m = cosines.shape
     _check_biases(bias, n, m)
-    forward, forward_score = np.empty(n, dtype=np.int64), np.empty(n)
-    backward, backward_score = np.zeros(m, dtype=np.int64), np.full(m, -np.inf)
-    for block in row_blocks(n, m):
-        values = (bias.scale * X[block, :]) @ Y.T
-        if not isinstance(bias.columns, int | float):
-            values -= bias.columns[None, :]
-        if not isinstance(bias.rows, int | float):
-            values -= bias.rows[block][:, None]
-        best, columns = top_k(values, 1)
-        forward[block], forward_score[block] = to_numpy(columns)[:, 0], to_numpy(best)[:, 0]
+    # Divided by the scale, which changes no choice: a block then needs two passes of its own and not three.
+    columns, rows = bias.columns / bias.scale, bias.rows / bias.scale
+    targets, scores = np.empty(n, dtype=np.int64), np.empty(n)
+    chosen_by, highest = np.full(m, -1, dtype=np.int64), np.full(m, -np.inf)
+    for block, values in cosines:
+        values = values - (columns if isinstance(columns, int | float) else columns[None, :])
+        if not isinstance(rows, int | float):
+            values -= rows[block][:, None]
+        best, choice = top_k(values, 1)
+        targets[block], scores[block] = to_numpy(choice)[:, 0], to_numpy(best)[:, 0]
         # Two passes along the columns, but both along contiguous memory; NumPy's argmax(axis=0) is not.
-        highest = to_numpy(xp.max(values, axis=0))
-        better = np.flatnonzero(highest > backward_score)
-        backward_score[better] = highest[better]
-        # Only a row that chose column j can be in a mutual pair with it, so only such rows need to be known.
-        chosen = forward[block]
-        reached = forward_score[block] >= backward_score[chosen].astype(forward_score.dtype)
-        backward[better] = -1
-        backward[chosen[reached]] = np.flatnonzero(reached) + block.start
-    rows = np.flatnonzero(backward[forward] == np.arange(n))
-    return MutualPairs(rows, forward[rows], forward_score[rows])
+        peaks = to_numpy(xp.max(values, axis=0))
+        better = np.flatnonzero(peaks > highest)
+        highest[better] = peaks[better]
+        # Only a row that chose column j can be mutual with it, so only such rows need to be known.
+        chosen = targets[block]
+        reached = scores[block] >= highest[chosen].astype(scores.dtype)
+        chosen_by[better] = -1
+        chosen_by[chosen[reached]] = np.flatnonzero(reached) + block.start
+    return Choices(targets, bias.scale * scores, chosen_by[targets] == np.arange(n))
 
 
-def unit_pair(source: Array, target: Array) -> tuple[Array, Array]:
-    """Check two clouds of one space and scale their rows to unit length."""
-    X, Y = check_pair(source, target)
-    if X.shape[1] != Y.shape[1]:
-        raise InputError(
-            f"source and target must be in one space, got dimensions {X.shape[1]} and {Y.shape[1]}. Map first."
-        )
-    return unit_rows(X), unit_rows(Y)
+def mutual_pairs(cosines: Cosines, bias: Biases) -> MutualPairs:
+    """Find the pairs (i, j) such that j is i's best target and i is j's best source under the biases; blocked."""
+    found = choose(cosines, bias)
+    rows = np.flatnonzero(found.mutual)
+    return MutualPairs(rows, found.targets[rows], found.scores[rows])
 
 
 def _check_biases(bias: Biases, n: int, m: int) -> None:

@@ -9,7 +9,7 @@ from array_api_compat import is_numpy_array, is_torch_array
 
 from damastes._arrays import Array, NumpyArray, namespace
 
-__all__ = ["column_top_k", "row_blocks", "top_k"]
+__all__ = ["largest", "row_blocks", "top_k"]
 
 # Scores are visited in blocks of about this many entries: 128 MB in float32, large enough for products at full speed.
 BLOCK_ENTRIES = 32_000_000
@@ -45,7 +45,7 @@ def top_k(scores: Array, k: int) -> tuple[Array, Array]:
     if groups <= 2 * k:
         return _select(scores, k)
     maxima = scores[:, : groups * _GROUP].reshape(n, _GROUP, groups).max(axis=1)
-    leaders = np.argpartition(maxima, groups - k, axis=1)[:, groups - k :]
+    leaders = _leaders(maxima, k)
     columns = (leaders[:, :, None] + groups * np.arange(_GROUP)).reshape(n, -1)
     tail = np.broadcast_to(np.arange(groups * _GROUP, m), (n, m - groups * _GROUP))
     columns = np.concatenate([columns, tail], axis=1)
@@ -53,23 +53,40 @@ def top_k(scores: Array, k: int) -> tuple[Array, Array]:
     return values, np.take_along_axis(columns, places, axis=1)
 
 
-def column_top_k(scores: Array, k: int) -> Array:
-    """Return the k largest values of each column, in no order: array (m, k), narrower if there are fewer rows."""
+def largest(scores: Array, k: int, *, axis: int) -> Array:
+    """Return the k largest values of each row (axis 1) or column (axis 0), in no order: array (n, k) or (m, k), or all."""
     xp = namespace(scores)
     n, m = scores.shape
-    k = min(k, n)
+    length = (n, m)[axis]
+    k = min(k, length)
     if is_torch_array(scores):
-        return scores.topk(k, dim=0).values.T
+        values = scores.topk(k, dim=axis).values
+        return values if axis == 1 else values.T
     if not is_numpy_array(scores):
-        return xp.sort(scores, axis=0, descending=True)[:k, :].T
-    groups = n // _GROUP
+        values = xp.sort(scores, axis=axis, descending=True)
+        return values[:, :k] if axis == 1 else values[:k, :].T
+    groups = length // _GROUP
     if groups <= 2 * k:
-        return np.partition(np.ascontiguousarray(scores.T), n - k, axis=1)[:, n - k :]
-    maxima = scores[: groups * _GROUP].reshape(groups, _GROUP, m).max(axis=1)
-    leaders = np.argpartition(np.ascontiguousarray(maxima.T), groups - k, axis=1)[:, groups - k :]
-    rows = (leaders[:, :, None] * _GROUP + np.arange(_GROUP)).reshape(m, -1)
-    found = np.concatenate([scores[rows, np.arange(m)[:, None]], scores[groups * _GROUP :].T], axis=1)
+        # Partition works along contiguous memory: a copy of the transpose is faster than going down the columns.
+        return np.partition(scores if axis == 1 else np.ascontiguousarray(scores.T), length - k, axis=1)[
+            :, length - k :
+        ]
+    whole = groups * _GROUP
+    if axis == 1:
+        grouped = scores[:, :whole].reshape(n, _GROUP, groups)
+        leaders = _leaders(grouped.max(axis=1), k)
+        found, rest = grouped[np.arange(n)[:, None], :, leaders].reshape(n, -1), scores[:, whole:]
+    else:
+        leaders = _leaders(scores[:whole].reshape(groups, _GROUP, m).max(axis=1).T, k)
+        rows = (leaders[:, :, None] * _GROUP + np.arange(_GROUP)).reshape(m, -1)
+        found, rest = scores[rows, np.arange(m)[:, None]], scores[whole:].T
+    found = np.concatenate([found, rest], axis=1)
     return np.partition(found, found.shape[1] - k, axis=1)[:, -k:]
+
+
+def _leaders(maxima: NumpyArray, k: int) -> NumpyArray:
+    """The k groups of each row that have the largest maxima."""
+    return np.argpartition(np.ascontiguousarray(maxima), maxima.shape[1] - k, axis=1)[:, -k:]
 
 
 def _select(scores: NumpyArray, k: int) -> tuple[NumpyArray, NumpyArray]:

@@ -10,7 +10,7 @@ from damastes._arrays import Array, Progress, head_rows, no_progress, take_rows
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
-from damastes.retrieval import CSLS, Retriever, mutual_pairs
+from damastes.retrieval import CSLS, Cosines, Retriever, mutual_pairs
 from damastes.solvers.solution import Solution, with_known
 
 __all__ = ["Refinement"]
@@ -47,8 +47,8 @@ class Refinement:
         head_x, head_y = head_rows(X, self.limit), head_rows(Y, self.limit)
         history: list[dict[str, float]] = []
         for epoch in range(self.n_epochs):
-            mapped = head_x @ Q
-            found = mutual_pairs(mapped, head_y, self.retriever.biases(mapped, head_y))
+            cosines = Cosines(head_x @ Q, head_y)
+            found = mutual_pairs(cosines, self.retriever.biases(cosines))
             history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
             progress("refinement", epoch + 1, self.n_epochs, history[-1])
             if len(found) == 0:

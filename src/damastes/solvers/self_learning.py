@@ -15,7 +15,7 @@ from damastes._arrays import Array, Progress, head_rows, namespace, no_progress,
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
-from damastes.retrieval import CSLS, Retriever, mutual_pairs
+from damastes.retrieval import CSLS, Cosines, Retriever, mutual_pairs
 from damastes.solvers.solution import Solution, batch, with_known
 
 __all__ = ["Memory", "SelfLearning", "averaging", "fading"]
@@ -100,7 +100,8 @@ class SelfLearning:
         for t in range(self.n_iter):
             Xt, Yt = (batch(Z, self.batch_size, rng) for Z in pools)
             mapped, met = (Xt @ Q, Yt) if metric is None else (Xt @ (Q @ metric), Yt @ metric)
-            found = mutual_pairs(mapped, met, self.retriever.biases(mapped, met))
+            cosines = Cosines(mapped, met)
+            found = mutual_pairs(cosines, self.retriever.biases(cosines))
             history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
             progress("self-learning", t + 1, self.n_iter, history[-1])
             if len(found) == 0:
