@@ -76,6 +76,22 @@ class TestPlantedMap:
         np.testing.assert_allclose(shorter, np.eye(5), atol=1e-10)
 
 
+class TestStopping:
+    @pytest.mark.parametrize("noise", [0.0, 0.1])
+    def test_a_map_that_stands_still_needs_no_more_batches(self, asarray, rng, noise):
+        scene = planted(80, 6)
+        arrays = [asarray(Z) for Z in (unit(scene.X), unit(scene.Y), near(scene.Q, rng, 0.05))]
+        solution = solve(*arrays, n_iter=50, noise=noise, tol=1e-6)
+        assert 2 <= len(solution.history) < 10
+        np.testing.assert_allclose(np.from_dlpack(solution.Q), scene.Q, atol=1e-8)
+
+    def test_a_map_that_batches_move_goes_on(self):
+        scene = planted(120, 6, noise=0.3)
+        options = {"n_iter": 12, "batch_size": 40, "memory": fading(0.2)}
+        assert len(solve(unit(scene.X), unit(scene.Y), scene.Q, tol=1e-6, **options).history) == 12
+        assert len(solve(unit(scene.X), unit(scene.Y), scene.Q, tol=2.0, **options).history) == 1
+
+
 class TestAStep:
     def test_is_procrustes_on_the_mutual_neighbours_of_a_batch(self, scene, rng):
         X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng, 0.3)

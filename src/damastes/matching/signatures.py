@@ -22,7 +22,7 @@ def row_quantiles(K: Array) -> Array:
     position = _LEVELS * (n - 1)
     low = np.floor(position).astype(np.int64)
     share = from_numpy(position - low, K)[:, None]
-    ordered = xp.sort(K, axis=1).T
+    ordered = xp.sort(K, axis=1, stable=False).T  # stable sorting takes ten times as long
     quantiles = (1 - share) * take_rows(ordered, low) + share * take_rows(ordered, np.minimum(low + 1, n - 1))
     quantiles = quantiles - xp.mean(quantiles, axis=1, keepdims=True)
     spread = xp.sqrt(xp.mean(quantiles * quantiles, axis=1, keepdims=True))

@@ -69,6 +69,8 @@ class SelfLearning:
     memory : how much a batch counts beside the earlier ones
     noise : in comparisons a direction counts as ρ²/(ρ² + noise), ρ the correlation of the two clouds along it under the
         pairs found so far: directions that the clouds do not share fade out. 0 compares by cosine alone
+    tol : stop when a batch moves the map by less than this share, ||(Q' − Q)W||² / ||Q'W||² in the metric W of comparisons;
+        0 never does
     retriever : who chooses whom
     """
 
@@ -77,6 +79,7 @@ class SelfLearning:
     pool: int = 5000
     memory: Memory = averaging
     noise: float = 0.0
+    tol: float = 0.0
     retriever: Retriever = CSLS()
 
     def __call__(
@@ -90,8 +93,8 @@ class SelfLearning:
         progress: Progress = no_progress,
     ) -> Solution:
         """Improve Q. The history has the number of mutual pairs of each batch and their mean score."""
-        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or self.noise < 0:
-            raise InputError(f"SelfLearning needs n_iter ≥ 0, batch_size ≥ 1, pool ≥ 1 and noise ≥ 0, got {self}")
+        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or not (self.noise >= 0 and self.tol >= 0):
+            raise InputError(f"SelfLearning needs n_iter, noise and tol ≥ 0, batch_size and pool ≥ 1, got {self}")
         pools = [head_rows(Z, self.pool) for Z in (X, Y)]
         moments = [Z.T @ Z / Z.shape[0] for Z in pools]
         M: Array = 0.0
@@ -109,8 +112,18 @@ class SelfLearning:
             C = take_rows(Xt, found.source).T @ take_rows(Yt, found.target) / len(found)
             alpha = self.memory(t) if t else 1.0
             M = (1 - alpha) * M + alpha * C
+            before = Q
             Q, metric = _solve(with_known(M, X, Y, pairs), moments, self.noise)
+            if self.tol > 0 and _movement(before, Q, metric) < self.tol:
+                break
         return Solution(Q, history, metric)
+
+
+def _movement(before: Array, after: Array, metric: Array | None) -> float:
+    """How far the map has moved, as a share of its length, in the directions that count."""
+    xp = namespace(after)
+    moved, length = (Z if metric is None else Z @ metric for Z in (after - before, after))
+    return float(xp.sum(moved * moved) / xp.sum(length * length))
 
 
 def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array | None]:
