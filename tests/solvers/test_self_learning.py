@@ -244,7 +244,7 @@ def test_progress_sees_every_batch(scene):
     assert [call[3] for call in calls] == solution.history
 
 
-@pytest.mark.parametrize("options", [{"n_iter": -1}, {"batch_size": 0}, {"pool": 0}, {"noise": -0.1}])
+@pytest.mark.parametrize("options", [{"n_iter": -1}, {"batch_size": 0}, {"pool": 0}, {"noise": -0.1}, {"tol": -1}])
 def test_bad_settings_are_refused(scene, options):
-    with pytest.raises(ValueError, match="n_iter ≥ 0, batch_size ≥ 1, pool ≥ 1 and noise ≥ 0"):
+    with pytest.raises(ValueError, match="n_iter, noise and tol ≥ 0, batch_size and pool ≥ 1"):
         solve(scene.X, scene.Y, scene.Q, **options)
