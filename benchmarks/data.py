@@ -58,3 +58,9 @@ def save(name: str, command: str, rows: list[dict[str, object]]) -> None:
         "rows": rows,
     }
     (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def saved(name: str) -> list[dict[str, object]]:
+    """Return the rows that are there already, for a benchmark that goes on where it stopped."""
+    file = RESULTS / f"{name}.json"
+    return list(json.loads(file.read_text(encoding="utf-8"))["rows"]) if file.exists() else []
