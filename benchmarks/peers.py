@@ -114,7 +114,7 @@ def run(method: str, peers: Path, problem: data.Problem, seed: int) -> dict[str,
     }
     for direction, pairs in (("forward", problem.forward), ("backward", problem.backward)):
         result = damastes.evaluate(found, pairs, backward=direction == "backward")
-        row[direction] = {"csls": round(100 * result.precision[1], 1), "n_words": result.n_words}
+        row[direction] = {"csls": round(100 * result.precision[1], 1), "n_words": result.n_queries}
     return row
 
 
