@@ -2,8 +2,9 @@
 
     python benchmarks/relaxation.py --data DIR
 
-Both do the same Frank–Wolfe steps on the same points: square-rooted spectrum, 2/(t+2), an entropic oracle of the same
-temperature. The dense form multiplies n×n matrices; ours never does. Times are of one run, as ratios.
+Both do Frank–Wolfe steps on the same points: square-rooted spectrum, 2/(t+2), an entropic oracle of the same temperature. The
+dense form multiplies n×n matrices and does 100 steps, as the authors' code; ours never does, and stops when the oracle offers
+next to nothing. Both final values are reported, and the time of one step. Times are of one run, as ratios.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ def rooted(X):
     return (U * np.sqrt(s)) @ Vt
 
 
-def factored_frank_wolfe(clouds, n_steps):
+def factored_frank_wolfe(clouds, n_steps, stall):
     """Our loop on the same problem, set-up included: the relaxation, the rooted clouds, seconds."""
     begin = time.perf_counter()
     n = len(clouds[0])
     weights = np.full(n, 1 / n, dtype=np.float32)
     factors = [X @ Spectrum.of(X, weights).power(-0.25).astype(np.float32) for X in clouds]
-    loop = FrankWolfe(max_iter=n_steps, oracle=Sinkhorn(reg=0.1, tol=1e-3), step=open_loop, tol=0.0)
+    loop = FrankWolfe(max_iter=n_steps, oracle=Sinkhorn(reg=0.1, tol=1e-3), step=open_loop, tol=0.0, stall=stall)
     relaxation = loop(FactoredDiscrepancy(*factors))
     return relaxation, factors, time.perf_counter() - begin
 
@@ -65,7 +66,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pairs", default="en-fr,sample")
     parser.add_argument("--points", type=int, default=2500)
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=100)
     arguments = parser.parse_args()
     rows = []
     for name in arguments.pairs.split(","):
@@ -77,11 +78,7 @@ def main() -> None:
         dense_seconds = time.perf_counter() - begin
 
         n = len(clouds[0])
-        relaxation, factors, seconds = factored_frank_wolfe(clouds, arguments.steps)
-        # Most of those steps change nothing; how long until the dense algorithm's final value is reached to 0.1 %?
-        values = [record["value"] for record in relaxation.history[1:]] + [relaxation.value]
-        enough = next((t for t, value in enumerate(values, 1) if value <= 1.001 * dense_value), arguments.steps)
-        early_seconds = factored_frank_wolfe(clouds, enough)[2]
+        relaxation, factors, seconds = factored_frank_wolfe(clouds, arguments.steps, stall=1e-4)
 
         # The same couplings in both forms; the planted one makes f cancel as much as it can.
         factored = FactoredDiscrepancy(*factors)
@@ -117,15 +114,14 @@ def main() -> None:
             "pair": name,
             "points": n,
             "dimension": clouds[0].shape[1],
-            "steps": arguments.steps,
+            "dense_steps": arguments.steps,
+            "factor_steps": relaxation.n_iter,
             "dense_seconds": dense_seconds,
             "factor_seconds": seconds,
             "ratio": dense_seconds / seconds,
+            "ratio_of_a_step": (dense_seconds / arguments.steps) / (seconds / relaxation.n_iter),
             "dense_value": dense_value,
             "factor_value": relaxation.value,
-            "steps_to_dense_value": enough,
-            "seconds_to_dense_value": early_seconds,
-            "ratio_to_dense_value": dense_seconds / early_seconds,
             "relative_error_of_objective": errors,
         }
         rows.append(row)

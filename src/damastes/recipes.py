@@ -53,13 +53,13 @@ class Recipe:
     climb: Solver | None = None
 
 
-# The paper's relaxation with the settings of the authors' code: kernels of √ spectrum, 100 steps of 2/(t+2), and their
-# reg of 0.05, which they apply to half the gradient.
+# The paper's relaxation with the settings of the authors' code: kernels of √ spectrum, up to 100 steps of 2/(t+2) (the last
+# 70 gain less than 0.01 % of the value together), and their reg of 0.05, which they apply to half the gradient.
 _PAPER_START = Convex(
     n_points=2500,
     power=0.5,
     mu=0.0,
-    solver=FrankWolfe(max_iter=100, oracle=Sinkhorn(reg=0.1, tol=1e-3), step=open_loop, tol=0.0),
+    solver=FrankWolfe(max_iter=100, oracle=Sinkhorn(reg=0.1, tol=1e-3), step=open_loop, tol=0.0, stall=1e-4),
 )
 _PAPER_COUPLING = Sinkhorn(reg=0.05, tol=1e-3)
 
@@ -99,8 +99,8 @@ DEFAULT = Recipe(
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
-    refinement=SelfLearning(n_iter=10, batch_size=5000, pool=10_000, memory=averaging, noise=0.1),
-    climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1),
+    refinement=SelfLearning(n_iter=20, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, tol=0.003),
+    climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),

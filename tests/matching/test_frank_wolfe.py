@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -75,6 +76,15 @@ class TestGap:
         assert loose.converged
         assert loose.n_iter < 200
         assert loose.gap <= 0.05 * noisy.scale()
+
+    def test_a_stalled_loop_stops_without_being_called_converged(self, noisy):
+        loop = FrankWolfe(max_iter=400, oracle=ENTROPIC, step=open_loop)
+        patient, stalled = loop(noisy), replace(loop, stall=1e-3)(noisy)
+        assert stalled.n_iter < patient.n_iter == 400
+        assert stalled.value == pytest.approx(patient.value, rel=2e-3)
+        assert not stalled.converged
+        with pytest.raises(ValueError, match="stall must be at least 0, got -1"):
+            replace(loop, stall=-1)(noisy)
 
     def test_a_non_convex_objective_has_no_bound(self, rng):
         K = rng.standard_normal((6, 6))

@@ -57,12 +57,15 @@ class FrankWolfe:
     oracle : the transport solver; entropic plans are rounded to exact marginals and potentials warm-start the next step
     step : `line_search` or `open_loop`
     tol : stop when the gap is at most tol × the objective's scale
+    stall : stop when the oracle's plan offers to gain at most stall × the value. An entropic oracle offers nothing long
+        before the gap is closed; 0 goes on all the same
     """
 
     max_iter: int = 100
     oracle: Coupler = Sinkhorn(reg=0.02, tol=1e-2, relative=True)
     step: StepRule = line_search
     tol: float = 1e-6
+    stall: float = 0.0
 
     def __call__(
         self, objective: Objective, *, start: State | None = None, progress: Progress = no_progress
@@ -70,6 +73,8 @@ class FrankWolfe:
         """Run from the independent coupling a bᵀ, or from the state of another one."""
         if self.max_iter < 1:
             raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
+        if not self.stall >= 0:
+            raise InputError(f"stall must be at least 0, got {self.stall}")
         a, b = objective.a, objective.b
         state = objective.uniform() if start is None else start
         quadratic, linear = objective.quadratic(state, state), objective.linear(state)
@@ -96,7 +101,8 @@ class FrankWolfe:
                 {"value": quadratic + linear, "gap": gap, "slope": slope, "step": alpha, "oracle_iter": coupling.n_iter}
             )
             progress("relaxation", t, self.max_iter, history[-1])
-            if gap <= tolerance or (alpha == 0 and self.step is line_search):
+            stalled = self.stall > 0 and -slope <= self.stall * abs(quadratic + linear)
+            if stalled or gap <= tolerance or (alpha == 0 and self.step is line_search):
                 break
             state = tuple(s + alpha * d for s, d in zip(state, direction, strict=True))
             quadratic, linear = objective.quadratic(state, state), objective.linear(state)
