@@ -81,7 +81,7 @@ class TestGap:
         loop = FrankWolfe(max_iter=400, oracle=ENTROPIC, step=open_loop)
         patient, stalled = loop(noisy), replace(loop, stall=1e-3)(noisy)
         assert stalled.n_iter < patient.n_iter == 400
-        assert stalled.value == pytest.approx(patient.value, rel=2e-3)
+        assert stalled.value == pytest.approx(patient.value, rel=1e-2)
         assert not stalled.converged
         with pytest.raises(ValueError, match="stall must be at least 0, got -1"):
             replace(loop, stall=-1)(noisy)
