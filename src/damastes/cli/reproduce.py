@@ -68,7 +68,7 @@ def reproduce(
             outcome = run(experiment(name), setting, output, command=command, fresh=fresh, watch=watch)
         records[name] = outcome.record
         if not as_json:
-            kept = f" ({outcome.n_kept} finished cells were there already)" if outcome.n_kept else ""
+            kept = f" (cells that were there already: {outcome.n_kept})" if outcome.n_kept else ""
             typer.echo(outcome.layout.to_text())
             typer.echo(f"Written to {output}/: {', '.join(outcome.files)}{kept}\n")
     if as_json:

@@ -20,6 +20,7 @@ __all__ = ["NAMES", "experiment"]
 # needs their names alone.
 _MODULES = {
     "table4": "damastes.experiments.table4",
+    "figure1": "damastes.experiments.figure1",
 }
 NAMES = tuple(_MODULES)
 
