@@ -51,35 +51,28 @@ def reproduce(
 
     Example: damastes reproduce table4 --quick
     """
-    chosen = _chosen(names)
-    check_output(output)
-    if corpus is not None and not corpus.is_file():
-        raise InputError(f"{corpus}: there is no such file; --corpus expects a text to train on")
     from damastes.experiments import experiment
     from damastes.experiments.cells import Setting
     from damastes.experiments.data import Data
     from damastes.experiments.running import run
 
+    chosen = [experiment(name) for name in (NAMES if "all" in names else dict.fromkeys(names))]
+    check_output(output)
+    if corpus is not None and not corpus.is_file():
+        raise InputError(f"{corpus}: there is no such file; --corpus expects a text to train on")
     setting = Setting(Data.open(data), quick=quick, seeds=seeds, corpus=corpus)
     records = {}
-    for name in chosen:
-        with cells_bar(name) as watch:
-            command = _command(name, data=data, quick=quick, seeds=seeds, corpus=corpus)
-            outcome = run(experiment(name), setting, output, command=command, fresh=fresh, watch=watch)
-        records[name] = outcome.record
+    for work in chosen:
+        with cells_bar(work.name) as watch:
+            command = _command(work.name, data=data, quick=quick, seeds=seeds, corpus=corpus)
+            outcome = run(work, setting, output, command=command, fresh=fresh, watch=watch)
+        records[work.name] = outcome.record
         if not as_json:
             kept = f" (cells that were there already: {outcome.n_kept})" if outcome.n_kept else ""
             typer.echo(outcome.layout.to_text())
             typer.echo(f"Written to {output}/: {', '.join(outcome.files)}{kept}\n")
     if as_json:
-        print_json(records[chosen[0]] if len(chosen) == 1 else records)
-
-
-def _chosen(names: list[str]) -> list[str]:
-    for name in names:
-        if name not in (*NAMES, "all"):
-            raise InputError(f"there is no experiment named {name!r}; expected {', '.join(NAMES)} or all")
-    return [name for name in NAMES if name in names or "all" in names]
+        print_json(records[chosen[0].name] if len(chosen) == 1 else records)
 
 
 def _command(name: str, *, data: Path | None, quick: bool, seeds: int | None, corpus: Path | None) -> str:

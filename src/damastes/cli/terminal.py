@@ -138,7 +138,8 @@ def cells_bar(name: str) -> Iterator[Watch]:
             bar.update(task, completed=done, total=total, description=f"{name} {key} {doing}")
 
         yield update
-        bar.update(task, completed=bar.tasks[0].total, description=name)
+        total = bar.tasks[0].total or 1  # nothing to do is done as well
+        bar.update(task, completed=total, total=total, description=name)
 
 
 def _plain_cells(name: str) -> Watch:

@@ -116,11 +116,12 @@ def _inputs(cell: Cell, setting: Setting) -> dict[str, Any]:
 
 def _environment(number: int, command: str) -> dict[str, Any]:
     """What decided the numbers and times besides the inputs; nothing that tells whose machine it was."""
-    used = ["damastes", "numpy", "scipy", *(name for name in _OPTIONAL if name in sys.modules)]
+    versions = {name: version(name) for name in ("damastes", "numpy", "scipy")}
+    used = {name: str(getattr(sys.modules[name], "__version__", "?")) for name in _OPTIONAL if name in sys.modules}
     return {
         "id": number,
         "command": command,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in used}},
+        "versions": {"python": platform.python_version(), **versions, **used},
         "cores": os.cpu_count(),
         "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
     }
