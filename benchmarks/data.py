@@ -10,17 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-import damastes
 from damastes import Vectors, samples
+from damastes.experiments.data import WORDS, Data
+
+__all__ = ["RESULTS", "WORDS", "Problem", "load", "save"]
 
 RESULTS = Path(__file__).parent / "results"
-
-WORDS = {
-    "en-fr": ("vectors/en.spacy", "vectors/fr.spacy"),
-    "en-es": ("vectors/en.europarl", "vectors/es.europarl"),
-    "en-fi": ("vectors/en.spacy", "vectors/fi.floret"),
-    "en-ja": ("vectors/en.spacy", "vectors/ja.chive"),
-}
 
 
 @dataclass(frozen=True)
@@ -41,11 +36,8 @@ def load(name: str, data: Path | None) -> Problem:
         return Problem(name, samples.load("en"), samples.load("es"), pairs, pairs)
     if data is None:
         raise SystemExit(f"{name} needs --data DIR, a folder with vectors/ and lexicons/")
-    source, target = (damastes.read_vectors(data / f"{file}.npz") for file in WORDS[name])
-    one, other = name.split("-")
-    forward = damastes.read_lexicon(data / f"lexicons/{one}-{other}.test.txt")
-    backward = damastes.read_lexicon(data / f"lexicons/{other}-{one}.test.txt")
-    return Problem(name, source, target, forward, [pair[::-1] for pair in backward])
+    found = Data.open(data).load(name)
+    return Problem(name, found.source, found.target, found.forward, found.backward)
 
 
 def save(name: str, command: str, rows: list[dict[str, object]]) -> None:

@@ -32,6 +32,7 @@ ROOMS = [
     "estimator",
     "evaluation",
     "samples",
+    "experiments",
     "cli",
 ]
 

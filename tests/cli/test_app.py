@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("demo", "align", "evaluate", "translate", "lexicon", "apply", "convert", "info", "fetch")
+COMMANDS = ("demo", "align", "evaluate", "translate", "lexicon", "apply", "convert", "info", "fetch", "reproduce")
 
 
 class TestHelp:

@@ -19,6 +19,7 @@ from damastes.cli.evaluate import evaluate
 from damastes.cli.fetch import fetch
 from damastes.cli.info import info
 from damastes.cli.lexicon import lexicon
+from damastes.cli.reproduce import reproduce
 from damastes.cli.translate import translate
 from damastes.errors import InputError
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, align, evaluate, translate, lexicon, apply, convert, info, fetch):
+for command in (demo, align, evaluate, translate, lexicon, apply, convert, info, fetch, reproduce):
     app.command()(command)
 
 

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 
     from damastes._arrays import Progress
     from damastes.evaluation import Evaluation
+    from damastes.experiments.running import Watch
 
-__all__ = ["note", "plain", "print_bands", "print_evaluations", "print_json", "progress_bar", "size_text", "status"]
+__all__ = [
+    "cells_bar",
+    "note",
+    "plain",
+    "print_bands",
+    "print_evaluations",
+    "print_json",
+    "progress_bar",
+    "size_text",
+    "status",
+]
 
 debug = False
 
@@ -34,6 +45,7 @@ _STAGES = {
 }
 # Between two plain lines of one stage, so that a log shows life and stays short.
 _SECONDS_A_LINE = 10.0
+_SECONDS_A_CELL_LINE = 60.0
 # What the table of precisions needs when every share has its interval.
 _WIDE = 92
 
@@ -107,6 +119,40 @@ def progress_bar(unit: Unit = "steps") -> Iterator[Progress]:
         yield update
         for task in bars.tasks:
             bars.update(task.id, total=task.completed)
+
+
+@contextmanager
+def cells_bar(name: str) -> Iterator[Watch]:
+    """Show on standard error which cell of an experiment is at work: one bar on a terminal, plain lines otherwise."""
+    if not sys.stderr.isatty():
+        yield _plain_cells(name)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None)
+
+        def update(key: str, done: int, total: int, doing: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"{name} {key} {doing}")
+
+        yield update
+        total = bar.tasks[0].total or 1  # nothing to do is done as well
+        bar.update(task, completed=total, total=total, description=name)
+
+
+def _plain_cells(name: str) -> Watch:
+    last = 0.0
+
+    def update(key: str, done: int, total: int, doing: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if not doing or now - last >= _SECONDS_A_CELL_LINE:
+            last = now
+            typer.echo(f"{name}: {done + 1} of {total}, {key}{': ' if doing else ''}{doing}", err=True)
+
+    return update
 
 
 def _plain_lines(unit: Unit) -> Progress:
