@@ -46,19 +46,26 @@ def run(case: cases.Case) -> dict[str, object]:
 
 
 def confusion(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Counts of the three labels by part and truth; rough maps, judged by where they lead, on lines of their own."""
+    """Counts of the three labels by part and truth.
+
+    Rough maps, judged by where they lead, are on lines of their own, and so are those finished maps that have at least half of
+    what can be reached: a fifth is little to be called right.
+    """
+    kinds = {
+        ("right", "finished"): lambda row: row["map"] != "rough",
+        ("right", "finished, at least half of the accuracy that can be reached"): lambda row: (
+            row["map"] != "rough" and row["accuracy"] >= row["reach"] / 2
+        ),
+        ("right", "rough"): lambda row: row["map"] == "rough",
+        ("wrong", "all"): lambda row: True,
+        ("between", "all"): lambda row: True,
+    }
     table = []
     for part in ("calibration", "held-out"):
-        for truth, kinds in (("right", "finished"), ("right", "rough"), ("wrong", "all"), ("between", "all")):
-            chosen = [
-                row
-                for row in rows
-                if row["part"] == part
-                and row["truth"] == truth
-                and (kinds == "all" or (row["map"] == "rough") == (kinds == "rough"))
-            ]
+        for (truth, maps), belongs in kinds.items():
+            chosen = [row for row in rows if row["part"] == part and row["truth"] == truth and belongs(row)]
             counts = Counter(row["label"] for row in chosen)
-            table.append({"part": part, "truth": truth, "maps": kinds, **{label: counts[label] for label in LABELS}})
+            table.append({"part": part, "truth": truth, "maps": maps, **{label: counts[label] for label in LABELS}})
     return table
 
 
