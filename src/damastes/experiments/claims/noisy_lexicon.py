@@ -73,8 +73,8 @@ def layout(setting: Setting, results: Results) -> Layout:
         quick=setting.quick,
         claim="refinement improves supervised Procrustes too; lexicons are not clean and small, and least squares is sensitive "
         "to outliers (section 4.2).",
-        answer=f"{improves}: refinement changes P@1 (CSLS) by {gains[0]:+.1f} points with the lexicon as it is (95 % interval of a "
-        f"P@1: ± {least:.1f}); {grows}: "
+        answer=f"{improves}: refinement changes P@1 (CSLS) by {gains[0]:+.1f} points with the lexicon as it is (95 % interval of "
+        f"a P@1: ± {least:.1f}); {grows}: "
         + ", ".join(f"{gain:+.1f} at {100 * share:.0f} %" for share, gain in zip(_SHARES[1:], gains[1:], strict=True))
         + ".",
     )
