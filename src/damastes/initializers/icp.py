@@ -48,7 +48,7 @@ class ICP:
     n_points : the winner goes on with the first so many points of each side
     n_restart_points : restarts look at the first so many
     n_components : principal coordinates
-    n_restarts : of which RATES
+    n_restarts : few of which arrive, the fewer the less alike the spaces are; more if no error stands out below the others
     n_iter : rounds of a restart
     n_final : rounds of the winner with all n_points, and of mutual choices in all dimensions
     cycle : weight of the way back
@@ -58,7 +58,7 @@ class ICP:
     n_restart_points: int = 2000
     n_components: int = 50
     n_restarts: int = 100
-    n_iter: int = 100
+    n_iter: int = 80
     n_final: int = 10
     cycle: float = 0.01
 
