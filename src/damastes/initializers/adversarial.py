@@ -20,7 +20,7 @@ __all__ = ["Adversarial"]
 
 _LEAK = 0.2
 # Learning rates mean something at one scale of the input only. Rows of this length are what published word vectors have.
-_LENGTH = 5.0
+_LENGTH = 2.0
 _PROGRESS_EVERY = 100
 
 
@@ -52,12 +52,12 @@ class Adversarial:
     n_epochs: int = 5
     epoch_size: int = 100_000
     batch_size: int = 32
-    hidden: int = 512
+    hidden: int = 256
     n_points: int = 75_000
     n_criterion: int = 10_000
     n_steps: int = 5
     learning_rate: float = 0.1
-    map_rate: float = 0.1
+    map_rate: float = 0.5
     decay: float = 0.98
     beta: float = 0.01
     dropout: float = 0.1
