@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from damastes.experiments.cells import Cell, Experiment, Results, Setting
-from damastes.experiments.claims import alternation, criteria, hubs, noisy_lexicon, random_start
+from damastes.experiments.claims import alternation, criteria, hubs, noisy_lexicon, random_start, restarts
 from damastes.experiments.layout import Page
 
 __all__ = ["EXPERIMENT"]
 
-_CLAIMS = (alternation, random_start, noisy_lexicon, criteria, hubs)
+_CLAIMS = (alternation, random_start, restarts, noisy_lexicon, criteria, hubs)
 
 
 def cells(setting: Setting) -> list[Cell]:
