@@ -10,7 +10,7 @@ import numpy as np
 
 from damastes._arrays import Progress
 from damastes.experiments.cells import Cell, Result, Results, Setting
-from damastes.experiments.claims.clouds import SHORT, SUCCESS, Clouds, paper_start, plural, real_pair
+from damastes.experiments.claims.clouds import SHORT, SUCCESS, Clouds, paper_start, real_pair
 from damastes.experiments.data import Problem
 from damastes.experiments.layout import Layout, Row, percent, spread
 from damastes.initializers import Initializer, Random
@@ -31,7 +31,7 @@ def cells(setting: Setting) -> list[Cell]:
     found = []
     for kind, problem in _problems(setting).items():
         for start in ("random", "convex"):
-            for seed in range(setting.n_seeds(10, quick=3) if start == "random" else 1):
+            for seed in range(_n_seeds(setting, kind, start)):
                 inputs = {"data": problem.hashes(), "n": _n(setting), "noise": _NOISE, "solvers": repr(_SOLVERS)}
                 inputs["start"] = repr(_start(start, _n(setting)))
                 run = partial(_run, kind, problem, _n(setting), start, seed)
@@ -41,16 +41,18 @@ def cells(setting: Setting) -> list[Cell]:
 
 def layout(setting: Setting, results: Results) -> Layout:
     """Objective and accuracy of both solvers, from random starts and from the convex one."""
-    n_seeds = setting.n_seeds(10, quick=3)
     rows, measured = [], []
     bad: _Ends = {}
     good: _Ends = {}
     for kind in _problems(setting):
         first = results[_key(kind, "convex", 0)]
         rows.append(Row(f"{kind}: supervised", [f"{first['objective']:.3f}", percent([first["accuracy"]]), "", ""]))
-        measured.append(f"{kind}: {first['words']:,} words asked (CSLS), coverage {100 * first['coverage']:.0f} %")
+        measured.append(
+            f"{kind}: {first['words']:,} words asked (CSLS), coverage {100 * first['coverage']:.0f} %; "
+            f"{_n_seeds(setting, kind, 'random')} random starts, 1 convex"
+        )
         for start in ("random", "convex"):
-            of = [results[_key(kind, start, seed)] for seed in range(n_seeds if start == "random" else 1)]
+            of = [results[_key(kind, start, seed)] for seed in range(_n_seeds(setting, kind, start))]
             for name in _SOLVERS:
                 ends = [result[name] for result in of]
                 stuck = [end["accuracy"] < SUCCESS * first["accuracy"] for end in ends]
@@ -69,8 +71,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         rows=rows,
         measured=[
             *measured,
-            f"{plural(n_seeds, 'random start')}, the same for both solvers, mean ± standard deviation; the convex start is "
-            "the paper's relaxation and has 1",
+            "mean ± standard deviation over random starts, the same for both solvers; the convex start is the paper's relaxation",
         ],
         notes=[
             f"the first {_n(setting):,} points; objective: W₂²(XQ, Y) a point, exact; supervised: Procrustes on the right pairs; "
@@ -103,6 +104,10 @@ def _answer(bad: _Ends, good: _Ends) -> str:
 
 def _key(kind: str, start: str, seed: int) -> str:
     return f"alternation/{kind}/{start} {seed}"
+
+
+def _n_seeds(setting: Setting, kind: str, start: str) -> int:
+    return setting.n_seeds(10 if kind == "planted" else 5, quick=3) if start == "random" else 1
 
 
 def _n(setting: Setting) -> int:

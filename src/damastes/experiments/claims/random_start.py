@@ -108,7 +108,7 @@ def _starts(setting: Setting) -> dict[str, Initializer]:
 
 
 def _n_seeds(setting: Setting) -> dict[str, int]:
-    return {"random": setting.n_seeds(20, quick=4), "convex": setting.n_seeds(5, quick=1)}
+    return {"random": setting.n_seeds(10, quick=4), "convex": setting.n_seeds(3, quick=1)}
 
 
 def _run(setting: Setting, noise: float, start: Initializer, seed: int, progress: Progress) -> Result:
