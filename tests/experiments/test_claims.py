@@ -73,7 +73,7 @@ def test_answers_follow_the_figures():
         return {"objective": 0.5, "accuracy": 0.9, **WORDS, "alternating": bad if stuck else good, "Algorithm 1": good}
 
     assert answer(alternation, lambda key: ends("random" in key)).startswith(
-        "holds. Planted: alternation ends in a bad minimum"
+        "holds. On planted, alternation ends in a bad minimum"
     )
     assert answer(alternation, lambda key: ends(False)).startswith("does not hold everywhere. ")
 

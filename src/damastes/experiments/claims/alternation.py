@@ -67,7 +67,7 @@ def layout(setting: Setting, results: Results) -> Layout:
     return Layout(
         title="Naive alternation",
         corner="problem: solver, start",
-        columns=["objective", "accuracy", "bad minima", "steps"],
+        columns=["objective", "accuracy (%)", "bad minima", "steps"],
         rows=rows,
         measured=[
             *measured,
@@ -92,14 +92,14 @@ def _answer(bad: _Ends, good: _Ends) -> str:
         other, reached = good[kind, start]
         if start == "random":
             parts.append(
-                f"{kind}: alternation ends in a bad minimum from {sum(stuck)} of {len(stuck)} random starts, after "
+                f"{kind}, alternation ends in a bad minimum from {sum(stuck)} of {len(stuck)} random starts, after "
                 f"{mean(end['steps'] for end in ends):.0f} rounds, Algorithm 1 from {sum(other)} of them"
             )
         else:
             accuracies = [100 * float(found[0]["accuracy"]) for found in (ends, reached)]
             parts[-1] += f"; from the convex start they reach {accuracies[0]:.1f} and {accuracies[1]:.1f} %"
     verdict = "holds" if all(2 * sum(stuck) > len(stuck) for stuck in random) else "does not hold everywhere"
-    return f"{verdict}. {'. '.join(part[0].upper() + part[1:] for part in parts)}."
+    return f"{verdict}. {'. '.join(f'On {part}' for part in parts)}."
 
 
 def _key(kind: str, start: str, seed: int) -> str:

@@ -52,7 +52,7 @@ def layout(setting: Setting, results: Results) -> Layout:
     return Layout(
         title="Hubs",
         corner="criterion",
-        columns=[f"skewness of N_{_K}", f"largest N_{_K}", "never found (%)", "P@1"],
+        columns=[f"skewness of N_{_K}", f"largest N_{_K}", "never found (%)", "P@1 (%)"],
         rows=rows,
         measured=[
             f"{pair.name}: {of[0]['words']:,} words, coverage {100 * of[0]['coverage']:.0f} % (the first {_N:,} points)",

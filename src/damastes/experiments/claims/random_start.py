@@ -51,13 +51,13 @@ def layout(setting: Setting, results: Results) -> Layout:
     }
     wins = {start: [sum(result["success"] for result in found) for found in columns] for start, columns in of.items()}
     rows = [
-        Row("supervised: accuracy", [percent([r["supervised"] for r in found]) for found in of["random"]]),
+        Row("supervised: accuracy (%)", [percent([r["supervised"] for r in found]) for found in of["random"]]),
         *(
             row
             for start, n in n_seeds.items()
             for row in (
                 Row(f"{start} start: successes", [f"{won} of {n}" for won in wins[start]]),
-                Row(f"{start} start: accuracy", [percent([r["accuracy"] for r in found]) for found in of[start]]),
+                Row(f"{start} start: accuracy (%)", [percent([r["accuracy"] for r in found]) for found in of[start]]),
             )
         ),
     ]

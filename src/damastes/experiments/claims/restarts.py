@@ -63,7 +63,7 @@ def layout(setting: Setting, results: Results) -> Layout:
             Row("ICP: chance of success (%)", [f"{100 * share:.0f}" for share in chances]),
             Row("ICP: CPU seconds", [f"{r * seconds[0]:.0f}" for r in counts]),
             Row("convex start: successes", [f"{won} of {len(convex)}", *blanks]),
-            Row("convex start: accuracy", [percent([result["accuracy"] for result in convex]), *blanks]),
+            Row("convex start: accuracy (%)", [percent([result["accuracy"] for result in convex]), *blanks]),
             Row("convex start: CPU seconds", [f"{seconds[1]:.0f}", *blanks]),
         ],
         measured=[
