@@ -130,8 +130,9 @@ def layout(setting: Setting, results: Results) -> Layout:
             f"one pair alone ({problem.name}), for time; the start is {start}, the same for all sizes, and "
             "its time is not counted; no refinement; Sinkhorn is that of the recipe paper",
             f"the learning rate is {_LR:.0f} for all sizes, as in the authors' code; the paper does not name the one of its "
-            "table. A step adds lr · XᵀPY with P of mass 1, so small batches step as far as large ones, along noisier directions; "
-            "the rows lr = batch take smaller steps where batches are smaller. Batch 100: "
+            "table. A step adds lr · XᵀPY with P of mass 1, so small batches step as far as large ones, along noisier "
+            "directions. The rows lr = batch are Algorithm 1 as printed, Q − αG with one α = ½ for all sizes; from 400 on the "
+            "two are alike or it takes the larger steps, and they are left out for time. Batch 100: "
             f"{_both(results, problem, n_seeds)} (NN; learning rate {_LR:.0f} and 100)",
             f"batch objective: mean over {_N_BATCHES} random batches of W₂²(XQ, Y) a point (exact assignment), at one map for all "
             "sizes: Procrustes on the training lexicon",
