@@ -18,7 +18,7 @@ __all__ = ["cells", "layout"]
 
 _SHARES = (0.0, 0.1, 0.2, 0.4, 0.8)
 _N = 10_000
-_REFINEMENT = Refinement(limit=5000)
+_REFINEMENT = Refinement()
 _QUICK_REFINEMENT = Refinement(n_epochs=2, limit=2500)
 
 
