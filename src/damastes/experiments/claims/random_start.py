@@ -15,7 +15,7 @@ from damastes.pairs import Pairs
 
 __all__ = ["cells", "layout"]
 
-_LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0)
 _QUICK_LEVELS = (0.0, 0.5, 1.0)
 _FULL, _QUICK = 2000, 1000
 
