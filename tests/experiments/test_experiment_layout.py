@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from damastes.experiments.layout import Layout, Row, percent, spread
+from damastes.experiments.layout import Layout, Page, Row, percent, spread
 
 TABLE = Layout(
     title="Table 9",
@@ -70,3 +70,16 @@ def test_spread_is_the_standard_deviation_over_seeds():
     assert spread([1.0, 2.0, 3.0]) == "2.0 ± 1.0"
     assert spread([1.25], digits=2) == "1.25"
     assert percent([0.5, 0.7]) == "60.0 ± 14.1"
+
+
+def test_a_page_has_several_tables_with_claims_and_answers():
+    part = Layout("Claim 1", "a", ["b"], [Row("c", ["d"])], ["1 word"], claim="it is so (section 2).", answer="it is.")
+    page = Page("Claims", [TABLE, part])
+    assert page.to_text().startswith("Claims\n\nTable 9\n\nmethod ")
+    assert page.to_text().endswith(
+        "\n\nClaim 1\n\nThe paper: it is so (section 2).\n\na  b\nc  d\n\nHere: it is.\n\n- 1 word\n"
+    )
+    headings = [line for line in page.to_markdown().splitlines() if line.startswith("#")]
+    assert headings == ["# Claims", "## Table 9", "## Claim 1"]
+    assert "\n**Here:** it is.\n" in page.to_markdown()
+    assert page.to_json()["parts"][1]["answer"] == "it is."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,50 @@ def test_results_that_json_can_not_hold_are_our_mistake(counter, tmp_path):
     counter.work = lambda seed, progress: {"value": float("nan")}
     with pytest.raises(ValueError, match="JSON"):
         go(counter, tmp_path)
+
+
+def test_two_runs_of_one_experiment_keep_each_others_cells(counter, tmp_path):
+    """One run while another one is in its second cell: both write into the same file."""
+    other = Counter()
+    work = counter.work
+
+    def interrupted(seed, progress):
+        if seed == 1:
+            setting = Setting(Data(), seeds=5)
+            run(other.experiment(), setting, tmp_path, command="damastes reproduce table9 --seeds 5")
+        return work(seed, progress)
+
+    counter.work = interrupted
+    outcome = go(counter, tmp_path)
+    record = stored(tmp_path)
+    assert list(record["cells"]) == [f"pair/seed {seed}" for seed in range(5)]
+    # What the other one finished in the meantime is not done again.
+    assert (counter.ran, other.ran) == ([0, 1], [1, 2, 3, 4])
+    commands = {made["id"]: made["command"] for made in record["runs"]}
+    assert len(commands) == 2
+    assert [commands[cell["run"]].endswith("5") for cell in record["cells"].values()] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert [row.name for row in outcome.layout.rows] == [f"pair/seed {seed}" for seed in range(3)]
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=write_many, args=(tmp_path, name)) for name in ("a", "b")]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    assert len(stored(tmp_path)["cells"]) == 80
+
+
+def write_many(out, name):
+    counter = Counter()
+    counter.cells = lambda setting: [Cell(f"{name}/{k}", {}, lambda progress: {"value": 1.0}) for k in range(40)]
+    counter.layout = lambda setting, results: Layout("Table 9", "cell", ["value"], [Row("a", ["1"])], [])
+    run(counter.experiment(), Setting(Data()), out, command=name)

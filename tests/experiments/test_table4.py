@@ -58,3 +58,9 @@ def test_more_seeds_give_a_spread(cut_sample):
     assert rows[0].values[0] == "50 ± 14 s"
     assert rows[1].values[0] == "12.5 ± 3.5"
     assert rows[2].values[0] == "50.0 ± 0.0"
+
+
+def test_a_learning_rate_as_small_as_the_batch_helps_small_batches(outcome):
+    row = next(row for row in outcome.layout.rows if row.name == "en-fr NN, lr = batch")
+    assert float(row.values[0]) > numbers(outcome, "en-fr NN")[0]
+    assert list(row.values[2:]) == ["–", "–", "–"]

@@ -44,7 +44,7 @@ def reproduce(
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute everything again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Regenerate the paper's tables and figure beside ours.
+    """Regenerate the paper's tables, figure and claims beside ours.
 
     Each is written as NAME.json and NAME.md (and, for a figure, PNG and SVG). What is finished is kept: an interrupted run
     goes on where it stopped.

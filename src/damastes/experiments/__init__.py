@@ -21,6 +21,7 @@ __all__ = ["NAMES", "experiment"]
 _MODULES = {
     "table4": "damastes.experiments.table4",
     "figure1": "damastes.experiments.figure1",
+    "claims": "damastes.experiments.claims",
 }
 NAMES = tuple(_MODULES)
 

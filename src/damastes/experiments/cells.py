@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from damastes._arrays import Progress
 from damastes.experiments.data import Data
-from damastes.experiments.layout import Layout
+from damastes.experiments.layout import Layout, Page
 
 __all__ = ["Cell", "Experiment", "Result", "Results", "Setting"]
 
@@ -54,11 +54,11 @@ class Cell:
 class Experiment:
     """A table, figure or claim of the paper.
 
-    `cells` lists the work, `layout` makes a table of all finished cells, `draw` writes figures and returns
+    `cells` lists the work, `layout` makes a table, or a page of several, of all finished cells, `draw` writes figures and returns
     their names: it gets the path of the JSON file without its suffix, to which it adds one of its own.
     """
 
     name: str
     cells: Callable[[Setting], Sequence[Cell]]
-    layout: Callable[[Setting, Results], Layout]
+    layout: Callable[[Setting, Results], Layout | Page]
     draw: Callable[[Results, Path], list[str]] | None = None

@@ -1,4 +1,4 @@
-"""A finished table, and its three writers: text, Markdown, JSON."""
+"""A finished table, a page of several, and their three writers: text, Markdown, JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
 
-__all__ = ["Layout", "Row", "percent", "spread"]
+__all__ = ["Layout", "Page", "Row", "percent", "spread"]
 
 _THEIRS = "theirs: published in the paper, measured on their vectors with a 200k vocabulary; not measured here"
 _QUICK = "QUICK: fewer seeds and steps and smaller clouds than the full experiment"
@@ -31,7 +31,8 @@ class Row:
 class Layout:
     """A table to be read: `columns` name the values of the rows, `corner` what the rows are.
 
-    `measured` says on what: the number of evaluation words, their coverage, the seeds. `notes` define and explain.
+    `measured` says on what: the number of evaluation words, their coverage, the seeds. `notes` define and explain. `claim` is
+    what the paper says, above the table, and `answer` what the table says to it, below.
     """
 
     title: str
@@ -41,6 +42,8 @@ class Layout:
     measured: Sequence[str]
     notes: Sequence[str] = field(default=())
     quick: bool = False
+    claim: str = ""
+    answer: str = ""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -63,16 +66,16 @@ class Layout:
             first = cells[0].ljust(widths[0])
             rest = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
             lines.append("  ".join([first, *rest]).rstrip())
-        return "\n".join([self._heading(), "", *lines, "", *(f"- {note}" for note in self.footnotes())]) + "\n"
+        return self._assembled(_heading(self.title, self.quick), lines, emphasis="")
 
-    def to_markdown(self) -> str:
-        """The table for a page."""
+    def to_markdown(self, *, level: int = 1) -> str:
+        """The table for a page, under a heading of this level."""
         lines = [
             _markdown_row([self.corner, *self.columns]),
             _markdown_row(["---", *("---:" for _ in self.columns)]),
             *(_markdown_row([row.label, *row.values]) for row in self.rows),
         ]
-        return "\n".join([f"# {self._heading()}", "", *lines, "", *(f"- {note}" for note in self.footnotes())]) + "\n"
+        return self._assembled(f"{'#' * level} {_heading(self.title, self.quick)}", lines, emphasis="**")
 
     def to_json(self) -> dict[str, Any]:
         """The table for machines."""
@@ -82,10 +85,41 @@ class Layout:
             "columns": [self.corner, *self.columns],
             "rows": [{"name": row.name, "values": list(row.values), "theirs": row.theirs} for row in self.rows],
             "notes": self.footnotes(),
+            **({"claim": self.claim, "answer": self.answer} if self.claim else {}),
         }
 
-    def _heading(self) -> str:
-        return f"{self.title} (quick)" if self.quick else self.title
+    def _assembled(self, heading: str, table: list[str], *, emphasis: str) -> str:
+        claim = [f"{emphasis}The paper:{emphasis} {self.claim}", ""] if self.claim else []
+        answer = [f"{emphasis}Here:{emphasis} {self.answer}", ""] if self.answer else []
+        notes = (f"- {note}" for note in self.footnotes())
+        return "\n".join([heading, "", *claim, *table, "", *answer, *notes]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Several tables under one title."""
+
+    title: str
+    parts: Sequence[Layout]
+    quick: bool = False
+
+    def to_text(self) -> str:
+        """All tables for a terminal."""
+        return "\n\n".join([_heading(self.title, self.quick), *(part.to_text() for part in self.parts)])
+
+    def to_markdown(self) -> str:
+        """All tables for a page."""
+        return "\n".join(
+            [f"# {_heading(self.title, self.quick)}\n", *(part.to_markdown(level=2) for part in self.parts)]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All tables for machines."""
+        return {"title": self.title, "quick": self.quick, "parts": [part.to_json() for part in self.parts]}
+
+
+def _heading(title: str, quick: bool) -> str:
+    return f"{title} (quick)" if quick else title
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

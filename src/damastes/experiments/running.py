@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,8 +19,11 @@ from typing import Any, TypeAlias
 from damastes._arrays import Progress
 from damastes.errors import FileFormatError
 from damastes.experiments.cells import Cell, Experiment, Results, Setting
-from damastes.experiments.layout import Layout
+from damastes.experiments.layout import Layout, Page
 from damastes.io.atomic import atomic_writer
+
+# POSIX has it.
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 __all__ = ["Outcome", "Watch", "run"]
 
@@ -34,7 +39,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 class Outcome:
     """A finished experiment: its table, what is in its JSON file, how many cells were there already, and the files written."""
 
-    layout: Layout
+    layout: Layout | Page
     record: Mapping[str, Any]
     n_kept: int
     files: tuple[str, ...]
@@ -52,8 +57,8 @@ def run(
     """Compute what is missing of an experiment in OUTPUT/NAME.json (NAME-quick.json for a quick run), then lay it out.
 
     The file is written after every cell, at once or not at all, so a run that was stopped goes on where it was. A cell is kept
-    as long as its inputs, quick or not, and the version of damastes are the same; with `fresh` none is. Experiments do not
-    share files: several may run into one folder at the same time.
+    as long as its inputs, quick or not, and the version of damastes are the same; with `fresh` none is. Several runs may write
+    into one folder at the same time, also of one experiment: each adds its cells to those that it finds in the file.
     """
     path = output / f"{file_stem(experiment.name, setting)}.json"
     earlier = _nothing() if fresh else _read(path)
@@ -61,21 +66,23 @@ def run(
     assert len({cell.key for cell in cells}) == len(cells), "the keys of cells must be different"
     wanted = {cell.key: _inputs(cell, setting) for cell in cells}
     # Cells that are not asked for this time, such as those of further seeds, stay in the file.
-    stored = {key: old for key, old in earlier["cells"].items() if wanted.get(key, old["inputs"]) == old["inputs"]}
+    stored = _fitting(earlier["cells"], wanted)
     n_kept = len(stored.keys() & wanted.keys())
-    runs = earlier["runs"]
-    number = 1 + max((past["id"] for past in runs), default=0)
+    mine: dict[str, Any] = {}
 
-    def record() -> dict[str, Any]:
-        here = [*runs, _environment(number, command)]
-        used = {cell["run"] for cell in stored.values()}
-        ordered = {key: stored[key] for key in (*wanted, *stored) if key in stored}
-        return {
-            "experiment": experiment.name,
-            "quick": setting.quick,
-            "runs": [past for past in here if past["id"] in used],
-            "cells": ordered,
-        }
+    def keep(*, page: Mapping[str, Any] | None = None, afresh: bool = False) -> dict[str, Any]:
+        with _alone(output):
+            found = _nothing() if afresh else _read(path)
+            others = _fitting(found["cells"], wanted)
+            stored.update(others)
+            record = {
+                "experiment": experiment.name,
+                "quick": setting.quick,
+                **_joined(found["runs"], others, mine, _environment(command), list(wanted)),
+                **({"layout": page} if page else {}),
+            }
+            _write(path, record)
+        return record
 
     done = n_kept
     for cell in cells:
@@ -84,19 +91,17 @@ def run(
         watch(cell.key, done, len(cells), "")
         began = time.perf_counter()
         result = cell.run(_telling(watch, cell.key, done, len(cells)))
-        stored[cell.key] = {
+        mine[cell.key] = {
             "inputs": wanted[cell.key],
             "seconds": round(time.perf_counter() - began, 3),
-            "run": number,
             "result": _round_trip(result),
         }
-        _write(path, record())
+        keep(afresh=fresh and len(mine) == 1)
         done += 1
-    results: Results = {key: stored[key]["result"] for key in wanted}
+    results: Results = {key: {**stored, **mine}[key]["result"] for key in wanted}
     layout = experiment.layout(setting, results)
     drawn = experiment.draw(results, path.with_suffix("")) if experiment.draw else []
-    final = {**record(), "layout": layout.to_json()}
-    _write(path, final)
+    final = keep(page=layout.to_json())
     with atomic_writer(path.with_suffix(".md")) as file:
         file.write(layout.to_markdown().encode())
     return Outcome(layout, final, n_kept, (path.name, path.with_suffix(".md").name, *drawn))
@@ -114,12 +119,49 @@ def _inputs(cell: Cell, setting: Setting) -> dict[str, Any]:
     return back
 
 
-def _environment(number: int, command: str) -> dict[str, Any]:
+def _fitting(cells: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells that are not asked for, or that are and have the same inputs."""
+    return {key: old for key, old in cells.items() if wanted.get(key, old["inputs"]) == old["inputs"]}
+
+
+def _joined(
+    runs: list[dict[str, Any]],
+    theirs: Mapping[str, Any],
+    mine: Mapping[str, Any],
+    made: dict[str, Any],
+    order: list[str],
+) -> dict[str, Any]:
+    """Cells of other runs and of this one, and the runs that they came from; ours gets a number that no other has."""
+    others = {key: cell for key, cell in theirs.items() if key not in mine}
+    used = {cell["run"] for cell in others.values()}
+    number = 1 + max(used, default=0)
+    cells = {**others, **{key: {**cell, "run": number} for key, cell in mine.items()}}
+    return {
+        "runs": [*(run for run in runs if run["id"] in used), *([{"id": number, **made}] if mine else [])],
+        "cells": {key: cells[key] for key in (*order, *cells) if key in cells},
+    }
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder between reading a file and writing it again; the system lets go when a process dies."""
+    if fcntl is None:  # Windows: a cell that gets lost is written again with the next one
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _environment(command: str) -> dict[str, Any]:
     """What decided the numbers and times besides the inputs; nothing that tells whose machine it was."""
     versions = {name: version(name) for name in ("damastes", "numpy", "scipy")}
     used = {name: str(getattr(sys.modules[name], "__version__", "?")) for name in _OPTIONAL if name in sys.modules}
     return {
-        "id": number,
         "command": command,
         "versions": {"python": platform.python_version(), **versions, **used},
         "cores": os.cpu_count(),
