@@ -26,7 +26,7 @@ __all__ = ["Outcome", "Watch", "run"]
 Watch: TypeAlias = Callable[[str, int, int, str], None]
 
 # Versions of these are recorded when they were used.
-_OPTIONAL = ("torch", "matplotlib", "fasttext")
+_OPTIONAL = ("torch", "matplotlib", "gensim")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -47,13 +47,15 @@ def run(
     *,
     command: str,
     fresh: bool = False,
+    done_before: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Watch = lambda key, done, total, doing: None,
 ) -> Outcome:
     """Compute what is missing of an experiment in OUTPUT/NAME.json (NAME-quick.json for a quick run), then lay it out.
 
     The file is written after every cell, at once or not at all, so a run that was stopped goes on where it was. A cell is kept
     as long as its inputs, quick or not, and the version of damastes are the same; with `fresh` none is. Experiments do not
-    share files: several may run into one folder at the same time.
+    write each other's files: several may run into one folder at the same time. Finished cells of an experiment's kin are taken
+    over from their files; with `fresh`, only from `done_before`, the records of what was run just now.
     """
     path = output / f"{file_stem(experiment.name, setting)}.json"
     earlier = _nothing() if fresh else _read(path)
@@ -62,9 +64,14 @@ def run(
     wanted = {cell.key: _inputs(cell, setting) for cell in cells}
     # Cells that are not asked for this time, such as those of further seeds, stay in the file.
     stored = {key: old for key, old in earlier["cells"].items() if wanted.get(key, old["inputs"]) == old["inputs"]}
+    runs = list(earlier["runs"])
+    for name in experiment.kin:
+        kin = (done_before or {}).get(name) or (
+            _nothing() if fresh else _read(output / f"{file_stem(name, setting)}.json")
+        )
+        _take_over(kin, wanted, stored, runs)
     n_kept = len(stored.keys() & wanted.keys())
-    runs = earlier["runs"]
-    number = 1 + max((past["id"] for past in runs), default=0)
+    number = _next_id(runs)
 
     def record() -> dict[str, Any]:
         here = [*runs, _environment(number, command)]
@@ -105,6 +112,25 @@ def run(
 def file_stem(name: str, setting: Setting) -> str:
     """The name of an experiment's files: a quick run does not overwrite a complete one."""
     return f"{name}-quick" if setting.quick else name
+
+
+def _take_over(
+    kin: Mapping[str, Any], wanted: Mapping[str, Any], stored: dict[str, Any], runs: list[dict[str, Any]]
+) -> None:
+    """Add the finished cells of another experiment that are wanted here, with the runs that they come from."""
+    numbers: dict[int, int] = {}
+    for key, cell in kin["cells"].items():
+        if key in stored or wanted.get(key) != cell["inputs"]:
+            continue
+        if cell["run"] not in numbers:
+            made = next(past for past in kin["runs"] if past["id"] == cell["run"])
+            numbers[cell["run"]] = _next_id(runs)
+            runs.append({**made, "id": numbers[cell["run"]]})
+        stored[key] = {**cell, "run": numbers[cell["run"]]}
+
+
+def _next_id(runs: list[dict[str, Any]]) -> int:
+    return 1 + max((past["id"] for past in runs), default=0)
 
 
 def _inputs(cell: Cell, setting: Setting) -> dict[str, Any]:

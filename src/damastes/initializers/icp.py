@@ -14,7 +14,7 @@ from damastes.errors import InputError
 from damastes.initializers.start import Start
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
-from damastes.retrieval import Nearest, mutual_pairs
+from damastes.retrieval import Cosines, Nearest, mutual_pairs
 from damastes.retrieval.topk import row_blocks
 from damastes.spectrum import Spectrum
 
@@ -94,8 +94,8 @@ class ICP:
         Q = polar(take_rows(head_x, rows).T @ take_rows(head_y, choices.forward[rows]) / len(rows))
         n_mutual = [len(rows)]
         for done in range(self.n_final):
-            mapped = head_x @ Q
-            found = mutual_pairs(mapped, head_y, Nearest().biases(mapped, head_y))
+            cosines = Cosines(head_x @ Q, head_y)
+            found = mutual_pairs(cosines, Nearest().biases(cosines))
             Q = polar(take_rows(head_x, found.source).T @ take_rows(head_y, found.target) / max(len(found), 1))
             n_mutual.append(len(found))
             progress("icp reciprocal", done + 1, self.n_final, {"n_pairs": len(found)})
