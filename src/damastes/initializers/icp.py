@@ -1,7 +1,4 @@
-"""Iterative closest points in principal coordinates, restarted many times (Hoshen and Wolf, 2018, "MBC-ICP").
-
-A baseline: each restart costs about as much as the whole convex start, and few of them arrive.
-"""
+"""Iterative closest points in principal coordinates, restarted many times (Hoshen and Wolf, 2018, "MBC-ICP")."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ from damastes.spectrum import Spectrum
 
 __all__ = ["ICP"]
 
-# Adam with the original's settings: its moments are forgotten whenever the correspondences change. As many steps then as
-# it takes to see 2,000 points once, however many there are; with more of them fewer restarts arrive.
+# Adam with the original's settings; its moments are forgotten whenever the correspondences change. The original's steps see
+# every point once a round; ours are as many as that takes for 2,000 points, also when there are fewer or more.
 _LEARNING_RATE, _HALVED_EVERY, _BATCH, _STEPS = 1e-2, 100, 128, 15
 _MOMENTUM, _SQUARES, _EPSILON = 0.5, 0.999, 1e-8
 
