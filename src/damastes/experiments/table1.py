@@ -143,8 +143,8 @@ def layout(setting: Setting, results: Results) -> Layout:
             "accuracy: share of the test words whose nearest neighbour (NN; below, CSLS) among all targets is right. Vectors are "
             "unit, centred, unit; the paper does not say what it did to those of its toys",
             "Distance: min over orthogonal Q of ||XQ − Y||_F, rows of X and Y being all words with a known partner; a word: "
-            "divided by the root of their number. The paper does not define its own, so the two can not be compared. Procrustes: such "
-            "a Q from the training words alone",
+            "divided by the root of their number. The paper does not define its own, so the two can not be compared. Procrustes: "
+            "such a Q from the training words alone",
             f"Relaxation: that of the recipe paper on {n_head:,} points of each side drawn at random, independently, so few of "
             f"them correspond; Relaxation*: on the first {n_head:,} of each side",
             f"Random init, Convex init: Algorithm 1 of the recipe paper from a random Q or from that of Relaxation*, "
