@@ -132,7 +132,7 @@ def layout(
             "paper Adversarial and ICP had unnormalised ones, and their numbers are those of their own articles",
             "Adversarial and ICP get so few epochs and restarts in a quick run that they do not arrive"
             if setting.quick
-            else "Adversarial gets minutes on a processor: 2 epochs of 100,000 points and hidden layers of 256, where the original "
+            else "Adversarial gets minutes of a CPU: 2 epochs of 100,000 points and hidden layers of 256, where the original "
             "has 5 of 1,000,000 and 2,048. Its numbers here say what that brings, not what the method can do",
             "maps that the verdict, which sees no lexicon, does not call aligned after refinement: "
             + ("; ".join(verdicts) or "none"),
