@@ -282,8 +282,12 @@ class Alignment:
     def _biases(self, retriever: Retriever, backward: bool) -> Biases:
         key = (retriever, backward)
         if key not in self._cache:
-            sides = self._embedded()[::-1] if backward else self._embedded()
-            self._cache[key] = retriever.biases(Cosines(*sides))
+            turned = self._cache.get((retriever, not backward))
+            if turned is not None and isinstance(retriever, CSLS):  # the same means serve both directions
+                self._cache[key] = Biases(turned.scale, turned.columns, turned.rows)
+            else:
+                sides = self._embedded()[::-1] if backward else self._embedded()
+                self._cache[key] = retriever.biases(Cosines(*sides))
         biases: Biases = self._cache[key]
         return biases
 

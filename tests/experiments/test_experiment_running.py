@@ -222,3 +222,50 @@ def write_many(out, name):
     counter.cells = lambda setting: [Cell(f"{name}/{k}", {}, lambda progress: {"value": 1.0}) for k in range(40)]
     counter.layout = lambda setting, results: Layout("Table 9", "cell", ["value"], [Row("a", ["1"])], [])
     run(counter.experiment(), Setting(Data()), out, command=name)
+
+
+def kin(counter, out, name, **options):
+    other = {"table8": "table9", "table9": "table8"}[name]
+    experiment = Experiment(name, counter.cells, counter.layout, kin=(other,))
+    return run(experiment, Setting(Data()), out, command=f"damastes reproduce {name}", **options)
+
+
+def test_kin_do_not_compute_the_same_cells_twice(counter, tmp_path):
+    first = kin(counter, tmp_path, "table9")
+    second = kin(counter, tmp_path, "table8")
+    assert counter.ran == [0, 1, 2]
+    assert (first.n_kept, second.n_kept) == (0, 3)
+    assert stored(tmp_path, "table8")["cells"] == stored(tmp_path, "table9")["cells"]
+    # Which says where its numbers come from.
+    assert [made["command"] for made in stored(tmp_path, "table8")["runs"]] == ["damastes reproduce table9"]
+
+
+def test_what_kin_computed_from_other_inputs_is_not_taken_over(counter, tmp_path):
+    kin(counter, tmp_path, "table9")
+    counter.inputs["data"] = "xyz"
+    assert kin(counter, tmp_path, "table8").n_kept == 0
+    assert counter.ran == [0, 1, 2] * 2
+    assert {cell["inputs"]["data"] for cell in stored(tmp_path)["cells"].values()} == {"abc"}
+
+
+def test_own_and_taken_over_cells_keep_their_runs(counter, tmp_path):
+    counter.stop_at = 1
+    with pytest.raises(KeyboardInterrupt):
+        kin(counter, tmp_path, "table8")
+    counter.stop_at = None
+    (tmp_path / "aside").mkdir()
+    (tmp_path / "table8.json").rename(tmp_path / "aside" / "table8.json")
+    kin(counter, tmp_path, "table9")
+    (tmp_path / "aside" / "table8.json").rename(tmp_path / "table8.json")
+    assert kin(counter, tmp_path, "table8").n_kept == 3
+    record = stored(tmp_path, "table8")
+    commands = {made["id"]: made["command"] for made in record["runs"]}
+    assert [commands[cell["run"]].split()[-1] for cell in record["cells"].values()] == ["table8", "table9", "table9"]
+
+
+def test_fresh_kin_are_computed_once(counter, tmp_path):
+    kin(counter, tmp_path, "table9")
+    first = kin(counter, tmp_path, "table9", fresh=True)
+    assert kin(counter, tmp_path, "table8", fresh=True, done_before={"table9": first.record}).n_kept == 3
+    assert counter.ran == [0, 1, 2] * 2
+    assert kin(counter, tmp_path, "table8", fresh=True).n_kept == 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,11 +62,11 @@ def reproduce(
     if corpus is not None and not corpus.is_file():
         raise InputError(f"{corpus}: there is no such file; --corpus expects a text to train on")
     setting = Setting(Data.open(data), quick=quick, seeds=seeds, corpus=corpus)
-    records = {}
+    records: dict[str, Mapping[str, Any]] = {}
     for work in chosen:
         with cells_bar(work.name) as watch:
             command = _command(work.name, data=data, quick=quick, seeds=seeds, corpus=corpus)
-            outcome = run(work, setting, output, command=command, fresh=fresh, watch=watch)
+            outcome = run(work, setting, output, command=command, fresh=fresh, done_before=records, watch=watch)
         records[work.name] = outcome.record
         if not as_json:
             kept = f" (cells that were there already: {outcome.n_kept})" if outcome.n_kept else ""

@@ -55,10 +55,12 @@ class Experiment:
     """A table, figure or claim of the paper.
 
     `cells` lists the work, `layout` makes a table, or a page of several, of all finished cells, `draw` writes figures and returns
-    their names: it gets the path of the JSON file without its suffix, to which it adds one of its own.
+    their names: it gets the path of the JSON file without its suffix, to which it adds one of its own. `kin` names experiments
+    with the same cells, of which two tables are made: what one has finished the other does not compute again.
     """
 
     name: str
     cells: Callable[[Setting], Sequence[Cell]]
     layout: Callable[[Setting, Results], Layout | Page]
     draw: Callable[[Results, Path], list[str]] | None = None
+    kin: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from damastes.errors import InputError
 from damastes.io import read_lexicon, read_vectors
 from damastes.vectors import Vectors
 
-__all__ = ["TOYS", "WORDS", "Data", "Lexicon", "Problem"]
+__all__ = ["TOYS", "WORDS", "Data", "Lexicon", "Problem", "same_words", "split_by_rank"]
 
 Lexicon = list[tuple[str, str]]
 
@@ -133,9 +133,9 @@ class Data:
         return next((name for name in (*names, *self.pairs) if name in self.pairs), "sample")
 
 
-def split_by_rank(lexicon: Lexicon, source: Vectors) -> tuple[Lexicon, Lexicon]:
+def split_by_rank(lexicon: Lexicon, source: Vectors, split: int = _SPLIT) -> tuple[Lexicon, Lexicon]:
     """Split a lexicon into pairs for training, of the most frequent source words, and for tests; unknown words are tests."""
-    train = [pair for pair in lexicon if pair[0] in source and source.row(pair[0]) < _SPLIT]
+    train = [pair for pair in lexicon if pair[0] in source and source.row(pair[0]) < split]
     known = set(train)
     return train, [pair for pair in lexicon if pair not in known]
 
@@ -182,10 +182,17 @@ def _pair(folder: Path, name: str, files: list[str], limit: int | None, about: s
 def _toy(folder: Path, toy: str) -> Problem:
     files = [f"toy/{name}.npz" for name in TOYS[toy]]
     source, target = (_read(folder / file, None) for file in files)
+    return same_words(f"toy-{toy}", source, target, (files[0], files[1]))
+
+
+def same_words(
+    name: str, source: Vectors, target: Vectors, files: tuple[str, str] = ("", ""), *, split: int = _SPLIT
+) -> Problem:
+    """A toy: two clouds of one language, whose shared words correspond."""
     lexicon = [(word, word) for word in source.labels or () if word in target]
-    train, test = split_by_rank(lexicon, source)
-    about = "the same English words; source rank up to 5,000 for training, 5,001 to 10,000 for tests"
-    return Problem(f"toy-{toy}", source, target, train, test, test, about, (files[0], files[1]))
+    train, test = split_by_rank(lexicon, source, split)
+    about = f"the same words; source rank up to {split:,} for training, {split + 1:,} to {len(source):,} for tests"
+    return Problem(name, source, target, train, test, test, about, files)
 
 
 def _read(path: Path, limit: int | None) -> Vectors:

@@ -31,7 +31,7 @@ __all__ = ["Outcome", "Watch", "run"]
 Watch: TypeAlias = Callable[[str, int, int, str], None]
 
 # Versions of these are recorded when they were used.
-_OPTIONAL = ("torch", "matplotlib", "fasttext")
+_OPTIONAL = ("torch", "matplotlib", "gensim")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -52,33 +52,46 @@ def run(
     *,
     command: str,
     fresh: bool = False,
+    done_before: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Watch = lambda key, done, total, doing: None,
 ) -> Outcome:
     """Compute what is missing of an experiment in OUTPUT/NAME.json (NAME-quick.json for a quick run), then lay it out.
 
     The file is written after every cell, at once or not at all, so a run that was stopped goes on where it was. A cell is kept
     as long as its inputs, quick or not, and the version of damastes are the same; with `fresh` none is. Several runs may write
-    into one folder at the same time, also of one experiment: each adds its cells to those that it finds in the file.
+    into one folder at the same time, also of one experiment: each adds its cells to those that it finds in the file. Finished
+    cells of an experiment's kin are taken over from their files; with `fresh`, only from `done_before`, the records of what was
+    run just now.
     """
     path = output / f"{file_stem(experiment.name, setting)}.json"
-    earlier = _nothing() if fresh else _read(path)
     cells = list(experiment.cells(setting))
     assert len({cell.key for cell in cells}) == len(cells), "the keys of cells must be different"
     wanted = {cell.key: _inputs(cell, setting) for cell in cells}
-    # Cells that are not asked for this time, such as those of further seeds, stay in the file.
-    stored = _fitting(earlier["cells"], wanted)
+    kin = [
+        (done_before or {}).get(name) or (_nothing() if fresh else _read(output / f"{file_stem(name, setting)}.json"))
+        for name in experiment.kin
+    ]
+
+    def known(afresh: bool) -> dict[str, Any]:
+        """What is there already. Cells that are not asked for this time, such as those of further seeds, stay in the file."""
+        found = _nothing() if afresh else _read(path)
+        found["cells"] = _fitting(found["cells"], wanted)
+        for other in kin:
+            _take_over(other, wanted, found["cells"], found["runs"])
+        return found
+
+    stored = known(afresh=fresh)["cells"]
     n_kept = len(stored.keys() & wanted.keys())
     mine: dict[str, Any] = {}
 
     def keep(*, page: Mapping[str, Any] | None = None, afresh: bool = False) -> dict[str, Any]:
         with _alone(output):
-            found = _nothing() if afresh else _read(path)
-            others = _fitting(found["cells"], wanted)
-            stored.update(others)
+            found = known(afresh)
+            stored.update(found["cells"])
             record = {
                 "experiment": experiment.name,
                 "quick": setting.quick,
-                **_joined(found["runs"], others, mine, _environment(command), list(wanted)),
+                **_joined(found["runs"], found["cells"], mine, _environment(command), list(wanted)),
                 **({"layout": page} if page else {}),
             }
             _write(path, record)
@@ -101,7 +114,7 @@ def run(
     results: Results = {key: {**stored, **mine}[key]["result"] for key in wanted}
     layout = experiment.layout(setting, results)
     drawn = experiment.draw(results, path.with_suffix("")) if experiment.draw else []
-    final = keep(page=layout.to_json())
+    final = keep(page=layout.to_json(), afresh=fresh and not mine)
     with atomic_writer(path.with_suffix(".md")) as file:
         file.write(layout.to_markdown().encode())
     return Outcome(layout, final, n_kept, (path.name, path.with_suffix(".md").name, *drawn))
@@ -110,6 +123,25 @@ def run(
 def file_stem(name: str, setting: Setting) -> str:
     """The name of an experiment's files: a quick run does not overwrite a complete one."""
     return f"{name}-quick" if setting.quick else name
+
+
+def _take_over(
+    kin: Mapping[str, Any], wanted: Mapping[str, Any], stored: dict[str, Any], runs: list[dict[str, Any]]
+) -> None:
+    """Add the finished cells of another experiment that are wanted here, with the runs that they come from."""
+    numbers: dict[int, int] = {}
+    for key, cell in kin["cells"].items():
+        if key in stored or wanted.get(key) != cell["inputs"]:
+            continue
+        if cell["run"] not in numbers:
+            made = next(past for past in kin["runs"] if past["id"] == cell["run"])
+            numbers[cell["run"]] = _next_id(runs)
+            runs.append({**made, "id": numbers[cell["run"]]})
+        stored[key] = {**cell, "run": numbers[cell["run"]]}
+
+
+def _next_id(runs: list[dict[str, Any]]) -> int:
+    return 1 + max((past["id"] for past in runs), default=0)
 
 
 def _inputs(cell: Cell, setting: Setting) -> dict[str, Any]:
