@@ -114,16 +114,16 @@ class SelfLearning:
             M = (1 - alpha) * M + alpha * C
             before = Q
             Q, metric = _solve(with_known(M, X, Y, pairs), moments, self.noise)
-            if self.tol > 0 and _movement(before, Q, metric) < self.tol:
+            if self.tol > 0 and _stands_still(before, Q, metric, self.tol):
                 break
         return Solution(Q, history, metric)
 
 
-def _movement(before: Array, after: Array, metric: Array | None) -> float:
-    """How far the map has moved, as a share of its length, in the directions that count."""
+def _stands_still(before: Array, after: Array, metric: Array | None, tol: float) -> bool:
+    """Whether the map has moved by at most this share of its length, in the directions that count."""
     xp = namespace(after)
     moved, length = (Z if metric is None else Z @ metric for Z in (after - before, after))
-    return float(xp.sum(moved * moved) / xp.sum(length * length))
+    return bool(xp.sum(moved * moved) <= tol * xp.sum(length * length))
 
 
 def _solve(M: Array, moments: list[Array], noise: float) -> tuple[Array, Array | None]:
