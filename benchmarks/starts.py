@@ -1,6 +1,6 @@
 """The starts alone, and the basins of the climbs: what Q₀ is worth, what becomes of it, how bad a start still comes home.
 
-    python benchmarks/starts.py --data DIR [--pairs sample en-fi] [--seeds 2]
+    python benchmarks/starts.py --data DIR [--pairs sample en-fi] [--seeds 2] [--tables starts basins]
 
 Starts: CSLS P@1 of Q₀ itself and after the default's exploration (no fallback, no refinement), and seconds of the start. The
 two relaxations are also run on clouds that were not centred. Basins: the supervised map, mixed with a random orthogonal one,
@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=PAIRS)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--tables", nargs="+", choices=["starts", "basins"], default=["starts", "basins"])
     arguments = parser.parse_args()
     cells: list[tuple[dict[str, Any], Callable[[Case], dict[str, Any]]]] = []
     for pair in arguments.pairs:
@@ -138,7 +139,7 @@ def main() -> None:
                     key = {"table": "basins", "pair": pair, "climb": climb, "share": share, "seed": seed}
                     cells.append((key, lambda case, c=climb, t=share, seed=seed: basin_row(case, c, t, seed)))
     for key, run in cells:
-        if any(key.items() <= row.items() for row in saved("starts")):
+        if key["table"] not in arguments.tables or any(key.items() <= row.items() for row in saved("starts")):
             continue
         row = {**key, **run(loaded(key["pair"], arguments.data))}
         print(row, flush=True)
