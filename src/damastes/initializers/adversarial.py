@@ -36,8 +36,9 @@ class Adversarial:
 
     Training is unstable: other seeds give other answers, and the criterion tells which to believe. The defaults are what two
     CPU cores can do in minutes: hidden layers of 256 and epochs of 100,000 where the original has 2,048 and 1,000,000 (half a
-    day), and a rate of 0.5 for W where it has 0.1. With so little training it finds small planted rotations, but it has not
-    yet aligned two languages: a loss that stays well below log 2 says that the discriminator still tells the sides apart.
+    day), and a rate of 0.5 for W where it has 0.1. With so little training it finds the rotation between two
+    copies of the shipped vectors when they are not centred (`Frame(centre=False)`: the mean is what it matches first), but it
+    has not yet aligned two languages: a loss that stays well below log 2 says that the sides can still be told apart.
     W starts from a random orthogonal matrix and not from I, because coordinates of two spaces have nothing to do with each
     other. Rows have one length, where the original leaves the published ones. Known pairs are left to the solvers. Needs
     torch; tensors stay on their device.
