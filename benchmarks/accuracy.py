@@ -35,7 +35,13 @@ TOY = {
     "toy-window": ("window2", "window10"),
     "toy-cbow": ("base", "cbow"),
 }
-PAIRS = ["sample", *WORDS, "encoders", *TOY]
+# The same clouds fitted from the other side; the toys are nearly symmetric.
+REVERSED = {
+    "sample es-en": "sample",
+    **{"-".join(pair.split("-")[::-1]): pair for pair in WORDS},
+    "use-minilm": "encoders",
+}
+PAIRS = ["sample", *WORDS, "encoders", *TOY, *REVERSED]
 
 
 class Case:
@@ -44,6 +50,15 @@ class Case:
     def __init__(self, pair: str, data: Path | None) -> None:
         self.pair = pair
         self.eval: tuple[np.ndarray, np.ndarray] | None = None
+        if pair in REVERSED:
+            straight = Case(REVERSED[pair], data)
+            self.source, self.target = straight.target, straight.source
+            self.known, self.eval = (sides and sides[::-1] for sides in (straight.known, straight.eval))
+            if self.eval is None:
+                self.forward, self.backward = (
+                    [(b, a) for a, b in pairs] for pairs in (straight.backward, straight.forward)
+                )
+            return
         if pair == "encoders":
             arrays = {
                 f"{name}.{part}": np.load(data / f"encoders/{name}.{part}.npz")["vectors"].astype(np.float32)
@@ -157,6 +172,7 @@ def main() -> None:
     kept = RESULTS / "accuracy.json"
     rows = json.loads(kept.read_text())["rows"] if kept.exists() else []
     done = {(row["pair"], row.get("seed", "supervised")) for row in rows}
+    # Other pairs of a seed first, so that an interrupted run has something of each.
     cells = [(pair, seed) for seed in ["supervised", *range(options.seeds)] for pair in options.pairs]
 
     def run(cell: tuple[str, Any]) -> None:

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from damastes.retrieval import CSLS, ISF, Biases, Cosines, Nearest, mutual_pairs
+from damastes.retrieval import CSLS, ISF, Biases, Cosines, Nearest, leads, mutual_pairs
 from planted import cloud, orthogonal, planted
 
 RETRIEVERS = [Nearest(), CSLS(), CSLS(k=3), ISF(), ISF(beta=5.0)]
@@ -71,6 +71,21 @@ class TestEveryRetriever:
         np.testing.assert_array_equal(found.source, rows)
         np.testing.assert_array_equal(found.target, columns)
         np.testing.assert_allclose(found.scores, scores[rows, columns], atol=1e-3 if dtype == "float32" else 1e-10)
+
+    @pytest.mark.usefixtures("blocks")
+    def test_leads_agree_with_the_definition(self, asarray, dtype, clouds, retriever):
+        both = Cosines(*(asarray(Z, dtype) for Z in clouds))
+        bias = retriever.biases(both)
+        found = mutual_pairs(both, bias)
+        scores = naive_scores(retriever, *clouds)
+        if isinstance(retriever, ISF):
+            scores = np.log(scores)
+        expected = [
+            scores[i, j] - max(np.delete(scores[i], j).max(), np.delete(scores[:, j], i).max())
+            for i, j in zip(found.source, found.target, strict=True)
+        ]
+        assert min(expected) > 0
+        np.testing.assert_allclose(leads(both, bias, found), expected, atol=1e-3 if dtype == "float32" else 1e-10)
 
     def test_answers_do_not_depend_on_what_else_is_asked(self, asarray, clouds, retriever):
         X, Y = (asarray(Z) for Z in clouds)
@@ -210,6 +225,7 @@ class TestMutualPairs:
         found = mutual_pairs(Cosines(X, np.eye(2)), Biases(1.0, 0, 0))
         assert len(found) == 2
         assert sorted(found.target) == [0, 1]
+        np.testing.assert_allclose(leads(Cosines(X, np.eye(2)), Biases(1.0, 0, 0), found), [0, 1])
 
     def test_outliers_have_no_partner(self):
         problem = planted(60, 8, noise=0.01, source_outliers=30, target_outliers=30)

@@ -115,6 +115,28 @@ class TestAStep:
         forgetful = solve(X, Y, Q, n_iter=4, memory=fading(0.0), retriever=Nearest()).Q
         assert not np.allclose(found, forgetful, atol=1e-6)
 
+    def test_pairs_count_by_how_far_they_are_ahead(self, asarray, scene, rng):
+        X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng, 0.3)
+        cosines = unit(X @ Q) @ Y.T
+        rows, columns = mutual(cosines)
+        ahead = np.array(
+            [
+                cosines[i, j] - max(np.delete(cosines[i], j).max(), np.delete(cosines[:, j], i).max())
+                for i, j in zip(rows, columns, strict=True)
+            ]
+        )
+        enough = float(np.median(ahead))
+        weights = np.minimum(ahead / enough, 1)
+        solution = solve(*(asarray(Z) for Z in (X, Y, Q)), n_iter=1, lead=enough, retriever=Nearest())
+        expected = projected((weights[:, None] * X[rows]).T @ Y[columns])
+        np.testing.assert_allclose(np.from_dlpack(solution.Q), expected, atol=1e-10)
+        assert not np.allclose(expected, projected(X[rows].T @ Y[columns]), atol=1e-3)
+
+    def test_doubles_of_every_point_do_no_harm(self):
+        scene = planted(40, 6)
+        X, Y = (np.repeat(unit(Z), 2, axis=0) for Z in (scene.X, scene.Y))
+        np.testing.assert_allclose(solve(X, Y, scene.Q, n_iter=3, lead=0.1).Q, scene.Q, atol=1e-8)
+
     def test_points_beyond_the_pool_never_matter(self, scene, rng):
         X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng, 0.2)
         other = [np.concatenate([Z[:50], unit(rng.standard_normal((20, 6)))]) for Z in (X, Y)]
@@ -244,7 +266,9 @@ def test_progress_sees_every_batch(scene):
     assert [call[3] for call in calls] == solution.history
 
 
-@pytest.mark.parametrize("options", [{"n_iter": -1}, {"batch_size": 0}, {"pool": 0}, {"noise": -0.1}, {"tol": -1}])
+@pytest.mark.parametrize(
+    "options", [{"n_iter": -1}, {"batch_size": 0}, {"pool": 0}, {"noise": -0.1}, {"lead": np.nan}, {"tol": -1}]
+)
 def test_bad_settings_are_refused(scene, options):
-    with pytest.raises(ValueError, match="n_iter, noise and tol ≥ 0, batch_size and pool ≥ 1"):
+    with pytest.raises(ValueError, match="n_iter, noise, lead and tol ≥ 0, batch_size and pool ≥ 1"):
         solve(scene.X, scene.Y, scene.Q, **options)

@@ -4,7 +4,7 @@ from damastes.retrieval.cosines import Cosines
 from damastes.retrieval.csls import CSLS
 from damastes.retrieval.isf import ISF
 from damastes.retrieval.nearest import Nearest
-from damastes.retrieval.search import Biases, Choices, MutualPairs, Neighbours, Retriever, choose, mutual_pairs
+from damastes.retrieval.search import Biases, Choices, MutualPairs, Neighbours, Retriever, choose, leads, mutual_pairs
 
 __all__ = [
     "CSLS",
@@ -17,5 +17,6 @@ __all__ = [
     "Neighbours",
     "Retriever",
     "choose",
+    "leads",
     "mutual_pairs",
 ]

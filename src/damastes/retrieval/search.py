@@ -13,9 +13,9 @@ import numpy as np
 from damastes._arrays import Array, NumpyArray, namespace, take_rows, to_numpy
 from damastes.errors import InputError
 from damastes.retrieval.cosines import Cosines
-from damastes.retrieval.topk import row_blocks, top_k
+from damastes.retrieval.topk import largest, row_blocks, top_k
 
-__all__ = ["Biases", "Choices", "MutualPairs", "Neighbours", "Retriever", "choose", "mutual_pairs", "search"]
+__all__ = ["Biases", "Choices", "MutualPairs", "Neighbours", "Retriever", "choose", "leads", "mutual_pairs", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,29 @@ def mutual_pairs(cosines: Cosines, bias: Biases) -> MutualPairs:
     found = choose(cosines, bias)
     rows = np.flatnonzero(found.mutual)
     return MutualPairs(rows, found.targets[rows], found.scores[rows])
+
+
+def leads(cosines: Cosines, bias: Biases, found: MutualPairs) -> NumpyArray:
+    """How far each mutual pair is ahead of the second best of its row and of its column, whichever is closer; blocked."""
+    xp = namespace(cosines.source)
+    n, m = cosines.shape
+    _check_biases(bias, n, m)
+    second_of_row, best_of_column = [], None
+    for block, cosine in cosines:
+        values = bias.scale * cosine - (
+            bias.columns if isinstance(bias.columns, int | float) else bias.columns[None, :]
+        )
+        if not isinstance(bias.rows, int | float):
+            values -= bias.rows[block][:, None]
+        second_of_row.append(xp.min(largest(values, 2, axis=1), axis=1))
+        two = largest(values, 2, axis=0)
+        best_of_column = two if best_of_column is None else largest(xp.concat([best_of_column, two], axis=1), 2, axis=1)
+    assert best_of_column is not None
+    rivals = np.maximum(
+        to_numpy(xp.concat(second_of_row))[found.source], to_numpy(xp.min(best_of_column, axis=1))[found.target]
+    )
+    ahead: NumpyArray = np.maximum(found.scores - rivals, 0.0)
+    return ahead
 
 
 def _check_biases(bias: Biases, n: int, m: int) -> None:

@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, head_rows, namespace, no_progress, take_rows
+from damastes._arrays import Array, Progress, from_numpy, head_rows, namespace, no_progress, take_rows
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
-from damastes.retrieval import CSLS, Cosines, Retriever, mutual_pairs
+from damastes.retrieval import CSLS, Cosines, Retriever, leads, mutual_pairs
 from damastes.solvers.solution import Solution, batch, with_known
 
 __all__ = ["Memory", "SelfLearning", "averaging", "fading"]
@@ -69,6 +69,8 @@ class SelfLearning:
     memory : how much a batch counts beside the earlier ones
     noise : in comparisons a direction counts as ρ²/(ρ² + noise), ρ the correlation of the two clouds along it under the
         pairs found so far: directions that the clouds do not share fade out. 0 compares by cosine alone
+    lead : a pair counts in full when it is ahead of the second best of its row and of its column by this much, and in
+        proportion when by less; 0 counts all alike
     tol : stop when a batch moves the map by less than this share, ||(Q' − Q)W||² / ||Q'W||² in the metric W of comparisons;
         0 never does
     retriever : who chooses whom
@@ -79,6 +81,7 @@ class SelfLearning:
     pool: int = 5000
     memory: Memory = averaging
     noise: float = 0.0
+    lead: float = 0.0
     tol: float = 0.0
     retriever: Retriever = CSLS()
 
@@ -93,8 +96,13 @@ class SelfLearning:
         progress: Progress = no_progress,
     ) -> Solution:
         """Improve Q. The history has the number of mutual pairs of each batch and their mean score."""
-        if self.n_iter < 0 or self.batch_size < 1 or self.pool < 1 or not (self.noise >= 0 and self.tol >= 0):
-            raise InputError(f"SelfLearning needs n_iter, noise and tol ≥ 0, batch_size and pool ≥ 1, got {self}")
+        if (
+            self.n_iter < 0
+            or self.batch_size < 1
+            or self.pool < 1
+            or not all(value >= 0 for value in (self.noise, self.lead, self.tol))
+        ):
+            raise InputError(f"SelfLearning needs n_iter, noise, lead and tol ≥ 0, batch_size and pool ≥ 1, got {self}")
         pools = [head_rows(Z, self.pool) for Z in (X, Y)]
         moments = [Z.T @ Z / Z.shape[0] for Z in pools]
         M: Array = 0.0
@@ -104,12 +112,18 @@ class SelfLearning:
             Xt, Yt = (batch(Z, self.batch_size, rng) for Z in pools)
             mapped, met = (Xt @ Q, Yt) if metric is None else (Xt @ (Q @ metric), Yt @ metric)
             cosines = Cosines(mapped, met)
-            found = mutual_pairs(cosines, self.retriever.biases(cosines))
+            bias = self.retriever.biases(cosines)
+            found = mutual_pairs(cosines, bias)
             history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
             progress("self-learning", t + 1, self.n_iter, history[-1])
             if len(found) == 0:
                 continue
-            C = take_rows(Xt, found.source).T @ take_rows(Yt, found.target) / len(found)
+            weights = np.ones(len(found))
+            # Where every pair has a double, none is ahead of it, and all count alike.
+            if self.lead > 0 and (ahead := leads(cosines, bias, found)).any():
+                weights = np.minimum(ahead / self.lead, 1.0)
+            weights /= weights.sum()
+            C = (from_numpy(weights, X)[:, None] * take_rows(Xt, found.source)).T @ take_rows(Yt, found.target)
             alpha = self.memory(t) if t else 1.0
             M = (1 - alpha) * M + alpha * C
             before = Q
