@@ -1,6 +1,6 @@
 """The starts alone, and the basins of the climbs: what Q₀ is worth, what becomes of it, how bad a start still comes home.
 
-    python benchmarks/starts.py --data DIR [--pairs sample en-fi] [--seeds 2] [--tables starts basins]
+    python benchmarks/starts.py --data DIR [--pairs sample en-fi] [--starts random …] [--seeds 2] [--tables starts basins]
 
 Starts: CSLS P@1 of Q₀ itself and after the default's exploration (no fallback, no refinement), and seconds of the start. The
 two relaxations are also run on clouds that were not centred. Basins: the supervised map, mixed with a random orthogonal one,
@@ -22,7 +22,7 @@ import numpy as np
 
 from accuracy import Case
 from damastes import Alignment, Frame
-from damastes.initializers import Convex, IndependentComponents, Initializer, Random
+from damastes.initializers import ICP, Adversarial, Convex, IndependentComponents, Initializer, Random
 from damastes.mapping import Map
 from damastes.pairs import Pairs
 from damastes.procrustes import orthogonal_procrustes, polar
@@ -51,6 +51,8 @@ STARTS = {
     "relaxation with linear term": Entry(Convex()),
     "relaxation with linear term, not centred": Entry(Convex(), Frame(centre=False)),
     "independent components": Entry(IndependentComponents()),
+    "iterative closest points": Entry(ICP()),
+    "adversarial": Entry(Adversarial(), Frame(centre=False)),
 }
 CLIMBS: dict[str, Solver] = {
     "refinement (paper)": PAPER.refinement,
@@ -126,12 +128,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=PAIRS)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--starts", nargs="+", choices=STARTS, default=list(STARTS))
     parser.add_argument("--tables", nargs="+", choices=["starts", "basins"], default=["starts", "basins"])
     arguments = parser.parse_args()
     cells: list[tuple[dict[str, Any], Callable[[Case], dict[str, Any]]]] = []
     for pair in arguments.pairs:
         for seed in range(arguments.seeds):
-            for name in STARTS:
+            for name in arguments.starts:
                 key = {"table": "starts", "pair": pair, "start": name, "seed": seed}
                 cells.append((key, lambda case, name=name, seed=seed: start_row(case, name, seed)))
             for climb in CLIMBS if pair in BASINS else ():

@@ -15,7 +15,7 @@ from planted import assert_same_kind, planted
 torch = pytest.importorskip("torch")
 
 NONE = Pairs.none()
-QUICK = {"n_epochs": 3, "epoch_size": 6000, "hidden": 64, "n_steps": 2, "map_rate": 0.2}
+QUICK = {"n_epochs": 3, "epoch_size": 6000, "hidden": 64, "n_steps": 2, "map_rate": 0.2, "beta": 0.01}
 TINY = {"n_epochs": 2, "epoch_size": 320, "hidden": 8}
 
 
