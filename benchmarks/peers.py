@@ -64,7 +64,14 @@ def muse(source: Path, target: Path, lexicon: Path, out: Path, seed: int, d: int
     return ["unsupervised.py", "--cuda", "False", "--seed", str(seed), *files, *size, *length]
 
 
-METHODS: dict[str, tuple[str, Command, tuple[str, str]]] = {
+def ours(source: Path, target: Path, lexicon: Path, out: Path, seed: int, d: int, n: int) -> list[str]:
+    """The default, by its command line: the same files, the same clock."""
+    return ["align", str(source), str(target), "-o", f"{out}/run", "--seed", str(seed)]
+
+
+# Where the code is (ours is installed), the command, and the files it writes (ours writes a map).
+METHODS: dict[str, tuple[str | None, Command, tuple[str, ...]]] = {
+    "damastes": (None, ours, ()),
     "authors": ("fastText/alignment", authors, ("source", "target")),
     "vecmap": ("vecmap", vecmap, ("source", "target")),
     "muse": ("MUSE", muse, ("run/vectors-en.txt", "run/vectors-es.txt")),
@@ -86,14 +93,16 @@ def run(method: str, peers: Path, problem: data.Problem, seed: int) -> dict[str,
             damastes.write_vectors(vectors, file)
         lexicon = out / "lexicon.txt"
         lexicon.write_text("".join(f"{a} {b}\n" for a, b in problem.forward), encoding="utf-8")
-        (out / "run").mkdir()
+        if folder is not None:
+            (out / "run").mkdir()
         n_points = min(len(problem.source), len(problem.target))
         arguments = command(*files, lexicon, out, seed, problem.source.dimension, n_points)
         before, begun = _processor_seconds(), time.perf_counter()
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        launcher = [str(Path(sys.executable).parent / "damastes")] if folder is None else [sys.executable, "-c", _RUN]
         done = subprocess.run(
-            [sys.executable, "-c", _RUN, *arguments],
-            cwd=peers / folder,
+            [*launcher, *arguments],
+            cwd=None if folder is None else peers / folder,
             env={**os.environ, **threads},
             capture_output=True,
             text=True,
@@ -101,11 +110,13 @@ def run(method: str, peers: Path, problem: data.Problem, seed: int) -> dict[str,
         if done.returncode:
             return {"method": method, "pair": problem.name, "seed": seed, "error": done.stderr.strip().splitlines()[-1]}
         seconds, wall = _processor_seconds() - before, time.perf_counter() - begun
-        mapped = [damastes.read_vectors(out / name) for name in written]
-    found = _shared(*mapped)
+        if folder is None:
+            found = Alignment(damastes.load_map(out / "run" / "map.safetensors"), problem.source, problem.target)
+        else:
+            found = _shared(*(damastes.read_vectors(out / name) for name in written))
     row: dict[str, object] = {
         "method": method,
-        "commit": _commit(peers / folder),
+        "commit": _commit(Path(__file__).parent if folder is None else peers / folder),
         "arguments": [a for a in arguments if scratch not in a],
         "pair": problem.name,
         "seed": seed,

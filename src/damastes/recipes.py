@@ -99,7 +99,7 @@ DEFAULT = Recipe(
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
-    refinement=SelfLearning(n_iter=30, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.1, tol=0.003),
+    refinement=SelfLearning(n_iter=30, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003),
     climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
     finish=Frame(ridge=1.5),
     fallbacks=(

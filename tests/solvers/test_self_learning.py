@@ -162,13 +162,15 @@ class TestAStep:
 
 class TestMemory:
     def test_averaging_counts_later_batches_more_and_forgets_none(self):
-        assert [averaging(t) for t in range(4)] == [1, 2 / 3, 1 / 2, 2 / 5]
+        assert [averaging(t) for t in range(4)] == [1, 4 / 5, 2 / 3, 4 / 7]
         shares = np.zeros(50)
         for t in range(50):
             shares *= 1 - averaging(t)
             shares[t] = averaging(t)
         assert shares.sum() == pytest.approx(1)
-        np.testing.assert_allclose(shares, np.arange(1, 51) / np.arange(1, 51).sum())
+        t = np.arange(1, 51)
+        rising = t * (t + 1) * (t + 2)
+        np.testing.assert_allclose(shares, rising / rising.sum())
 
     def test_fading_keeps_a_share(self):
         assert [fading(0.7)(t) for t in (0, 1, 9)] == pytest.approx([1, 0.3, 0.3])
