@@ -5,6 +5,7 @@ Every criterion of the paper scores a pair as `scale · cos(x, y) − row_bias(x
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -104,15 +105,9 @@ def choose(cosines: Cosines, bias: Biases) -> Choices:
     """Find every source point's best target under the biases, and whether it is that target's best source; blocked."""
     xp = namespace(cosines.source)
     n, m = cosines.shape
-    _check_biases(bias, n, m)
-    # Divided by the scale, which changes no choice: a block then needs two passes of its own and not three.
-    columns, rows = bias.columns / bias.scale, bias.rows / bias.scale
     targets, scores = np.empty(n, dtype=np.int64), np.empty(n)
     chosen_by, highest = np.full(m, -1, dtype=np.int64), np.full(m, -np.inf)
-    for block, values in cosines:
-        values = values - (columns if isinstance(columns, int | float) else columns[None, :])
-        if not isinstance(rows, int | float):
-            values -= rows[block][:, None]
+    for block, values in _scores_over_scale(cosines, bias):
         best, choice = top_k(values, 1)
         targets[block], scores[block] = to_numpy(choice)[:, 0], to_numpy(best)[:, 0]
         # Two passes along the columns, but both along contiguous memory; NumPy's argmax(axis=0) is not.
@@ -137,15 +132,8 @@ def mutual_pairs(cosines: Cosines, bias: Biases) -> MutualPairs:
 def leads(cosines: Cosines, bias: Biases, found: MutualPairs) -> NumpyArray:
     """How far each mutual pair is ahead of the second best of its row and of its column, whichever is closer; blocked."""
     xp = namespace(cosines.source)
-    n, m = cosines.shape
-    _check_biases(bias, n, m)
     second_of_row, best_of_column = [], None
-    for block, cosine in cosines:
-        values = bias.scale * cosine - (
-            bias.columns if isinstance(bias.columns, int | float) else bias.columns[None, :]
-        )
-        if not isinstance(bias.rows, int | float):
-            values -= bias.rows[block][:, None]
+    for _, values in _scores_over_scale(cosines, bias):
         second_of_row.append(xp.min(largest(values, 2, axis=1), axis=1))
         two = largest(values, 2, axis=0)
         best_of_column = two if best_of_column is None else largest(xp.concat([best_of_column, two], axis=1), 2, axis=1)
@@ -153,8 +141,19 @@ def leads(cosines: Cosines, bias: Biases, found: MutualPairs) -> NumpyArray:
     rivals = np.maximum(
         to_numpy(xp.concat(second_of_row))[found.source], to_numpy(xp.min(best_of_column, axis=1))[found.target]
     )
-    ahead: NumpyArray = np.maximum(found.scores - rivals, 0.0)
+    ahead: NumpyArray = np.maximum(found.scores - bias.scale * rivals, 0.0)
     return ahead
+
+
+def _scores_over_scale(cosines: Cosines, bias: Biases) -> Iterator[tuple[slice, Array]]:
+    """Rows and their scores divided by the scale: that changes no choice, and a block needs two passes and not three."""
+    _check_biases(bias, *cosines.shape)
+    columns, rows = bias.columns / bias.scale, bias.rows / bias.scale
+    for block, values in cosines:
+        values = values - (columns if isinstance(columns, int | float) else columns[None, :])
+        if not isinstance(rows, int | float):
+            values -= rows[block][:, None]
+        yield block, values
 
 
 def _check_biases(bias: Biases, n: int, m: int) -> None:

@@ -56,6 +56,9 @@ def fading(share: float) -> Memory:
 
 averaging = _Averaging()
 
+# What a pair counts at least: points that have doubles are never ahead, and may be most of a cloud.
+_LEAST = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class SelfLearning:
@@ -70,7 +73,7 @@ class SelfLearning:
     noise : in comparisons a direction counts as ρ²/(ρ² + noise), ρ the correlation of the two clouds along it under the
         pairs found so far: directions that the clouds do not share fade out. 0 compares by cosine alone
     lead : a pair counts in full when it is ahead of the second best of its row and of its column by this much, and in
-        proportion when by less; 0 counts all alike
+        proportion (but a tenth at least) when by less; 0 counts all alike
     tol : stop when a batch moves the map by less than this share, ||(Q' − Q)W||² / ||Q'W||² in the metric W of comparisons;
         0 never does
     retriever : who chooses whom
@@ -119,9 +122,8 @@ class SelfLearning:
             if len(found) == 0:
                 continue
             weights = np.ones(len(found))
-            # Where every pair has a double, none is ahead of it, and all count alike.
-            if self.lead > 0 and (ahead := leads(cosines, bias, found)).any():
-                weights = np.minimum(ahead / self.lead, 1.0)
+            if self.lead > 0:
+                weights = np.clip(leads(cosines, bias, found) / self.lead, _LEAST, 1.0)
             weights /= weights.sum()
             C = (from_numpy(weights, X)[:, None] * take_rows(Xt, found.source)).T @ take_rows(Yt, found.target)
             alpha = self.memory(t) if t else 1.0
