@@ -94,6 +94,7 @@ def align(
         refinement=refinement or chosen.refinement,
         fallbacks=() if initializer or solver else chosen.fallbacks,
         climb=None if refinement else chosen.climb,
+        unordered_climb=None if refinement else chosen.unordered_climb,
     )
     rng = as_generator(random_state)
     report = progress or no_progress
@@ -125,8 +126,9 @@ def align(
         frames = [chosen.finish.fit(cloud) for cloud in clouds]
         before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
         Q = carry(before, (X, Y), n_points=_CARRIED, pairs=known)
-    if chosen.climb is not None and source.ordered and target.ordered:
-        solution = chosen.climb(X, Y, Q, pairs=known, rng=rng, progress=report)
+    climb = chosen.climb if source.ordered and target.ordered else chosen.unordered_climb
+    if climb is not None:
+        solution = climb(X, Y, Q, pairs=known, rng=rng, progress=report)
         Q, history["climb"] = solution.Q, solution.history
     solution = chosen.refinement(X, Y, Q, pairs=known, rng=rng, progress=report)
     Q, history["refinement"] = solution.Q, solution.history

@@ -40,7 +40,7 @@ class Recipe:
     `fallbacks` are tried in order while the verdict on the map so far is not "aligned"; the best one goes on. `finish`, when
     there is one, is the frame in which the map is refined and compared; the starts need one that is closer to the data.
     `climb` comes before the refinement when both clouds are ordered: only then do small batches of the head hold points
-    that correspond.
+    that correspond. `unordered_climb` takes its place otherwise.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Recipe:
     finish: Frame | None = None
     fallbacks: tuple[Route, ...] = ()
     climb: Solver | None = None
+    unordered_climb: Solver | None = None
 
 
 # The paper's relaxation with the settings of the authors' code: kernels of √ spectrum, up to 100 steps of 2/(t+2) (the last
@@ -93,14 +94,17 @@ def _explore(n_iter: int) -> Subspace:
     )
 
 
+_SETTLE = SelfLearning(n_iter=30, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003)
+
 # The cheap start solves similar spaces, independent components unlike ones.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
-    refinement=SelfLearning(n_iter=30, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003),
+    refinement=_SETTLE,
     climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
+    unordered_climb=_SETTLE,
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),
