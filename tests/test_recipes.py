@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from damastes import Frame
+from damastes import Frame, Vectors, align
 from damastes.initializers import Convex, IndependentComponents
 from damastes.matching import open_loop
 from damastes.recipes import AUTHORS, DEFAULT, PAPER, recipe_named
 from damastes.retrieval import CSLS, ISF
-from damastes.solvers import Refinement, authors_schedule, paper_schedule
+from damastes.solvers import Refinement, Solution, authors_schedule, paper_schedule
 
 
 @pytest.mark.parametrize("recipe", [PAPER, AUTHORS], ids=lambda recipe: recipe.name)
@@ -88,3 +90,21 @@ def test_recipes_are_found_by_name():
 def test_other_names_are_refused(name):
     with pytest.raises(ValueError, match="recipe must be a Recipe or one of default, paper, authors, got"):
         recipe_named(name)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_climb_depends_on_whether_rows_are_in_order(ordered):
+    called = []
+
+    def climb(name):
+        def solver(X, Y, Q, *, pairs, rng, progress):
+            called.append(name)
+            return Solution(Q)
+
+        return solver
+
+    cloud = np.random.default_rng(0).standard_exponential((60, 5))
+    sides = [Vectors(None, cloud, ordered=ordered), Vectors(None, cloud[::-1].copy(), ordered=ordered)]
+    recipe = replace(DEFAULT, climb=climb("ordered"), unordered_climb=climb("unordered"))
+    align(*sides, recipe=recipe)
+    assert called == ["ordered" if ordered else "unordered"]
