@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from damastes.errors import InputError
 from damastes.frame import Frame
@@ -94,7 +94,7 @@ def _explore(n_iter: int) -> Subspace:
     )
 
 
-_SETTLE = SelfLearning(n_iter=30, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003)
+_CLIMB = SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
 
 # The cheap start solves similar spaces, independent components unlike ones.
 DEFAULT = Recipe(
@@ -102,9 +102,11 @@ DEFAULT = Recipe(
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
-    refinement=_SETTLE,
-    climb=SelfLearning(n_iter=80, batch_size=1500, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
-    unordered_climb=_SETTLE,
+    refinement=SelfLearning(
+        n_iter=60, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003
+    ),
+    climb=_CLIMB,
+    unordered_climb=replace(_CLIMB, batch_size=3000, pool=10_000),
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),

@@ -21,6 +21,11 @@ def vectors(tmp_path_factory):
     return path
 
 
+def _heed_interrupts():
+    """A child of a background job would ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class TestApply:
     @pytest.mark.parametrize(
         ("options", "method"),
@@ -133,6 +138,7 @@ class TestEnds:
                 stderr=subprocess.PIPE,
                 text=True,
                 env=environment,
+                preexec_fn=_heed_interrupts,
             )
             # The first line of progress is said after the first of several blocks.
             assert process.stderr.readline().startswith("mapping: 60,000")
@@ -170,6 +176,7 @@ def test_an_interrupted_align_leaves_nothing(command, folder, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        preexec_fn=_heed_interrupts,
     )
     assert process.stderr.readline().startswith("convex start")
     time.sleep(0.2)

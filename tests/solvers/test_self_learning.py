@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from damastes.pairs import Pairs
 from damastes.retrieval import CSLS, Nearest
 from damastes.solvers import SelfLearning, averaging, fading
+from damastes.solvers.self_learning import _dealt
 from planted import assert_same_kind, planted
 
 NONE = Pairs.none()
@@ -161,6 +163,22 @@ class TestAStep:
         assert np.array_equal(solve(*arrays, **options).Q, solve(*arrays, **options).Q)
         assert not np.array_equal(solve(*arrays, **options).Q, solve(*arrays, seed=1, **options).Q)
         assert all(np.array_equal(Z, old) for Z, old in zip(arrays, before, strict=True))
+
+
+@pytest.mark.parametrize("sizes", [(60, 60), (40, 60), (40, 80), (20, 90), (20, 20), (61, 45)])
+def test_every_two_points_meet_equally_often(sizes, rng):
+    """Once in a round, which takes as many batches as there are pairs of parts."""
+    parts = [-(-n // 20) for n in sizes]
+    meetings = np.zeros(sizes, dtype=int)
+    for rows, columns in islice(_dealt(list(sizes), 20, rng), 2 * parts[0] * parts[1]):
+        assert max(len(rows), len(columns)) <= 20
+        meetings[np.ix_(rows, columns)] += 1
+    assert (meetings == 2).all()
+
+
+def test_the_first_batches_go_through_the_whole_cloud(rng):
+    seen = [np.concatenate(side) for side in zip(*islice(_dealt([60, 60], 20, rng), 3), strict=True)]
+    assert all(np.array_equal(np.sort(side), np.arange(60)) for side in seen)
 
 
 class TestMemory:

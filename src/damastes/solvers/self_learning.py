@@ -6,17 +6,19 @@ what lets it climb; averaging over batches is what lets it settle.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import lcm
 from typing import Protocol
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, from_numpy, head_rows, namespace, no_progress, take_rows
+from damastes._arrays import Array, NumpyArray, Progress, from_numpy, head_rows, namespace, no_progress, take_rows
 from damastes.errors import InputError
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.retrieval import CSLS, Cosines, Retriever, leads, mutual_pairs
-from damastes.solvers.solution import Solution, batch, with_known
+from damastes.solvers.solution import Solution, with_known
 
 __all__ = ["Memory", "SelfLearning", "averaging", "fading"]
 
@@ -67,7 +69,7 @@ class SelfLearning:
     Parameters
     ----------
     n_iter : number of batches
-    batch_size : points of each cloud in a batch
+    batch_size : points of each cloud in a batch, at most
     pool : sample among the first so many points of each cloud
     memory : how much a batch counts beside the earlier ones
     noise : in comparisons a direction counts as ρ²/(ρ² + noise), ρ the correlation of the two clouds along it under the
@@ -111,8 +113,9 @@ class SelfLearning:
         M: Array = 0.0
         metric = None
         history: list[dict[str, float]] = []
-        for t in range(self.n_iter):
-            Xt, Yt = (batch(Z, self.batch_size, rng) for Z in pools)
+        batches = _dealt([Z.shape[0] for Z in pools], self.batch_size, rng)
+        for t, rows in zip(range(self.n_iter), batches, strict=False):
+            Xt, Yt = (take_rows(Z, part) for Z, part in zip(pools, rows, strict=True))
             mapped, met = (Xt @ Q, Yt) if metric is None else (Xt @ (Q @ metric), Yt @ metric)
             cosines = Cosines(mapped, met)
             bias = self.retriever.biases(cosines)
@@ -133,6 +136,23 @@ class SelfLearning:
             if self.tol > 0 and _stands_still(before, Q, metric, self.tol):
                 break
         return Solution(Q, history, metric)
+
+
+def _dealt(sizes: list[int], batch_size: int, rng: np.random.Generator) -> Iterator[tuple[NumpyArray, NumpyArray]]:
+    """Rows of both clouds for one batch after another.
+
+    Each cloud is dealt into equal parts of at most batch_size at random, and every part of one meets every part of the other
+    before they are dealt again: two points that correspond are in one batch neither more nor less often than other two.
+    """
+    counts = [-(-size // batch_size) for size in sizes]
+    while True:
+        first, second = (
+            [np.sort(part) for part in np.array_split(rng.permutation(size), count)]
+            for size, count in zip(sizes, counts, strict=True)
+        )
+        for t in range(counts[0] * counts[1]):
+            # Once through both clouds, then again with the parts of one moved on.
+            yield first[t % counts[0]], second[(t + t // lcm(*counts)) % counts[1]]
 
 
 def _stands_still(before: Array, after: Array, metric: Array | None, tol: float) -> bool:
