@@ -55,6 +55,9 @@ _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
+# A score this far from 0 and from 1 is looked at again, so many times as often: few points agree by chance, and few more.
+_DOUBT = 0.1
+_AGAIN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +128,28 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
     same = from_numpy(np.eye(width), A)
     n_looks = 2 * _clip(600 // fewest, 1, 6)
     n_wrong = _clip(1500 // fewest, 3, 12)
-    looks = []
-    for look in range(n_looks):
-        looks.append(_look(A, B, same, dimension, rng))
-        progress("verdict", look + 1, n_looks + n_wrong, {})
-    wrong_looks = []
-    for wrong in range(n_wrong):
-        signs = from_numpy(np.diag(rng.choice([-1.0, 1.0], width)), A)
-        lost = _climbed(A, B, signs, _WRONG_ROUNDS)
-        wrong_looks.append(_look(A, B, lost, dimension, rng))
-        progress("verdict", n_looks + wrong + 1, n_looks + n_wrong, {})
-    closeness, agreement = np.mean(looks, axis=0).tolist()
-    wrong_closeness, wrong_agreement = np.mean(wrong_looks, axis=0).tolist()
-    evidence |= {
-        "closeness": closeness,
-        "closeness_of_wrong_maps": wrong_closeness,
-        "agreement": agreement,
-        "agreement_of_wrong_maps": wrong_agreement,
-    }
-    score = _score(evidence)
+    looks: list[tuple[float, float]] = []
+    wrong_looks: list[tuple[float, float]] = []
+    for times in (1, _AGAIN):
+        total = times * (n_looks + n_wrong)
+        for step in range(total):
+            if step < times * n_looks:
+                looks.append(_look(A, B, same, dimension, rng))
+            else:
+                signs = from_numpy(np.diag(rng.choice([-1.0, 1.0], width)), A)
+                wrong_looks.append(_look(A, B, _climbed(A, B, signs, _WRONG_ROUNDS), dimension, rng))
+            progress("verdict", step + 1, total, {})
+        closeness, agreement = np.mean(looks, axis=0).tolist()
+        wrong_closeness, wrong_agreement = np.mean(wrong_looks, axis=0).tolist()
+        evidence |= {
+            "closeness": closeness,
+            "closeness_of_wrong_maps": wrong_closeness,
+            "agreement": agreement,
+            "agreement_of_wrong_maps": wrong_agreement,
+        }
+        score = _score(evidence)
+        if not _DOUBT < score < 1 - _DOUBT:
+            break
     return Verdict(_label(score), score, evidence)
 
 

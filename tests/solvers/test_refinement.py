@@ -68,6 +68,21 @@ def test_points_beyond_the_limit_never_matter(scene, rng):
     assert solve(X, Y, Q, limit=50).history[0]["n_pairs"] <= 50
 
 
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        ({"n_epochs": 3, "limit": 80, "first": 40}, [40, 60, 80]),
+        ({"n_epochs": 3, "limit": 200, "first": 40}, [40, 80, 80]),  # no more than there are
+        ({"n_epochs": 2, "limit": 60}, [60, 60]),
+        ({"n_epochs": 1, "limit": 60, "first": 20}, [60]),
+    ],
+)
+def test_the_vocabulary_grows_to_the_limit(options, sizes):
+    scene = planted(80, 6)
+    solution = solve(unit(scene.X), unit(scene.Y[scene.permutation]), scene.Q, **options)
+    assert [record["n_pairs"] for record in solution.history] == sizes
+
+
 def test_known_pairs_enter_by_their_trust(scene, rng):
     X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng)
     heavy = Pairs.from_rows([(i, i, 1e9) for i in range(6)], len(X), len(Y))
@@ -84,3 +99,9 @@ def test_no_epochs_change_nothing(scene):
 def test_bad_settings_are_refused(scene, options):
     with pytest.raises(ValueError, match="limit ≥ 1 and n_epochs ≥ 0"):
         solve(scene.X, scene.Y, scene.Q, **options)
+
+
+@pytest.mark.parametrize("first", [0, 101])
+def test_a_bad_first_vocabulary_is_refused(scene, first):
+    with pytest.raises(ValueError, match="first from 1 to its limit of 100"):
+        solve(scene.X, scene.Y, scene.Q, limit=100, first=first)

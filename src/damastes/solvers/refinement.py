@@ -24,12 +24,15 @@ class Refinement:
     ----------
     n_epochs : number of rounds
     limit : collect among the first so many points of each cloud
+    first : begin with so many, and come to the limit in equal steps: pairs of frequent words are better while the map is
+        rough, and pairs of rare ones are more. None begins with the limit
     retriever : who chooses whom
     """
 
     n_epochs: int = 5
     limit: int = 10_000
     retriever: Retriever = CSLS()
+    first: int | None = None
 
     def __call__(
         self,
@@ -44,9 +47,12 @@ class Refinement:
         """Improve Q; `rng` is not used. The history has the number of mutual pairs and their mean score."""
         if self.limit < 1 or self.n_epochs < 0:
             raise InputError(f"refinement needs limit ≥ 1 and n_epochs ≥ 0, got {self.limit} and {self.n_epochs}")
-        head_x, head_y = head_rows(X, self.limit), head_rows(Y, self.limit)
+        first = self.limit if self.first is None else self.first
+        if not 1 <= first <= self.limit:
+            raise InputError(f"refinement needs first from 1 to its limit of {self.limit}, got {first}")
         history: list[dict[str, float]] = []
-        for epoch in range(self.n_epochs):
+        for epoch, size in enumerate(np.linspace(self.limit, first, self.n_epochs)[::-1].round().astype(int).tolist()):
+            head_x, head_y = head_rows(X, size), head_rows(Y, size)
             cosines = Cosines(head_x @ Q, head_y)
             found = mutual_pairs(cosines, self.retriever.biases(cosines))
             history.append({"n_pairs": len(found), "score": float(found.scores.mean()) if len(found) else float("nan")})
