@@ -44,6 +44,7 @@ class TestThePaper:
         assert isinstance(recipe.refinement, Refinement)
         assert recipe.refinement.n_epochs == 5
         assert recipe.refinement.retriever == CSLS(k=10)
+        assert recipe.refinement.first < recipe.refinement.limit == 10_000
 
 
 def test_schedules():
