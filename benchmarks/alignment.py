@@ -2,7 +2,8 @@
 
     python benchmarks/alignment.py --data DIR
 
-Each cell runs in a process of its own, so that its peak memory is its own. Lexicons are read after the fit.
+Each cell runs in a process of its own, so that its peak memory is its own. Finished cells are kept. Lexicons are read after the
+fit.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 import damastes
 from damastes.retrieval import CSLS, ISF, Nearest
-from data import load, save
+from data import load, save, saved
 
 
 def run(pair: str, recipe: str, seed: int, data: Path | None) -> dict[str, object]:
@@ -52,16 +53,19 @@ def main() -> None:
         pair, recipe, seed = arguments.one
         print(json.dumps(run(pair, recipe, int(seed), arguments.data)))
         return
-    rows = []
+    rows = saved("alignment")
+    done = {(row["pair"], row["recipe"], row["seed"]) for row in rows}
     for cell in arguments.cells.split(","):
         pair, recipe = cell.split(":")
         for seed in range(arguments.seeds):
+            if (pair, recipe, seed) in done:
+                continue
             command = [sys.executable, __file__, "--one", pair, recipe, str(seed)]
             command += ["--data", str(arguments.data)] if arguments.data else []
             rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
             row = rows[-1]
             print(pair, recipe, seed, f"{row['seconds']:.1f} s", f"CSLS {100 * row['forward_csls']:.2f}", flush=True)
-        save("alignment", "python benchmarks/alignment.py --data DIR", rows)
+            save("alignment", "python benchmarks/alignment.py --data DIR", rows)
         mean = np.mean([row["forward_csls"] for row in rows if row["pair"] == pair and row["recipe"] == recipe])
         print(f"{pair} {recipe}: mean CSLS P@1 {100 * mean:.2f}", flush=True)
 

@@ -13,7 +13,7 @@ import numpy as np
 from damastes import Vectors, samples
 from damastes.experiments.data import WORDS, Data
 
-__all__ = ["RESULTS", "WORDS", "Problem", "load", "save"]
+__all__ = ["RESULTS", "WORDS", "Problem", "load", "save", "saved"]
 
 RESULTS = Path(__file__).parent / "results"
 
