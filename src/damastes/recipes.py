@@ -63,7 +63,8 @@ _PAPER_START = Convex(
     solver=FrankWolfe(max_iter=100, oracle=Sinkhorn(reg=0.1, tol=1e-3), step=open_loop, tol=0.0, stall=1e-4),
 )
 _PAPER_COUPLING = Sinkhorn(reg=0.05, tol=1e-3)
-# The paper says nothing of the vocabulary. Growing, it ends nearer to the supervised map than a fixed one of any size.
+# The paper says nothing of the vocabulary. On en-fr a growing one ends nearer to the supervised map than fixed ones of 3,000 to
+# 20,000; on the sample, en-es and one toy it makes little difference.
 _PAPER_REFINEMENT = Refinement(n_epochs=5, first=2000, limit=10_000)
 
 PAPER = Recipe(
