@@ -204,22 +204,29 @@ def planted(n: int, d: int, *, noise: float, overlap: float = 1.0, clusters: int
     return Clouds(name, "clusters" if clusters else "skewed", X, Y, pairs, False, best)
 
 
-def unrelated(data: Path, one: str, other: str, n: int, d: int, seed: int = 0) -> Clouds:
-    """Clouds that have nothing to do with each other; `other` may also be gaussian, shuffled or independent of `one`."""
+def unrelated(data: Path, one: str, other: str, n: int, d: int, seed: int = 0, *, head: bool = False) -> Clouds:
+    """Clouds that have nothing to do with each other, n random points each or the first n in order.
+
+    `other` is a file, or what is drawn from a file until only its moments are left: "gaussian" noise of its covariance, or its
+    columns "shuffled"; from the file `one` itself, or from another one ("FILE shuffled").
+    """
     rng = np.random.default_rng([seed, 11])
-    raw = _raw(data, one)[1]
-    X = reduced(raw, d)
-    if other == "gaussian":
-        centred = X - X.mean(axis=0)
-        values, vectors = np.linalg.eigh(centred.T @ centred / len(X))
-        Y = rng.standard_normal(X.shape) @ (np.sqrt(np.maximum(values, 0))[:, None] * vectors.T) + X.mean(axis=0)
-    elif other == "shuffled":
-        Y = np.stack([rng.permutation(column) for column in X.T], axis=1)
-    else:
-        Y = reduced(_raw(data, other)[1], d)
-    rows = [rng.permutation(len(Z))[:n] for Z in (X, Y)]
+    X = reduced(_raw(data, one)[1], d)
+    *file, drawn = other.split()
+    noise = drawn in ("gaussian", "shuffled")
+    Y = reduced(_raw(data, file[0] if file else one if noise else other)[1], d)
+    if head:
+        X, Y = X[:n], Y[:n]
+    if drawn == "gaussian":
+        centred = Y - Y.mean(axis=0)
+        values, vectors = np.linalg.eigh(centred.T @ centred / len(Y))
+        Y = rng.standard_normal(Y.shape) @ (np.sqrt(np.maximum(values, 0))[:, None] * vectors.T) + Y.mean(axis=0)
+    elif drawn == "shuffled":
+        Y = np.stack([rng.permutation(column) for column in Y.T], axis=1)
+    rows = [np.arange(n) if head else rng.permutation(len(Z))[:n] for Z in (X, Y)]
     X, Y = (framed(np.ascontiguousarray(Z[r], dtype=np.float32))[0] for Z, r in zip((X, Y), rows, strict=True))
-    return Clouds(f"{one}|{other} {n}x{d} s{seed}", f"{one}|{other}", X, Y, None, False)
+    name = f"{one}|{other} {n}x{X.shape[1]}{' head' if head else ''} s{seed}"
+    return Clouds(name, f"{one}|{other}", X, Y, None, head)
 
 
 # --- maps ---------------------------------------------------------------------------------------------------------------
@@ -298,7 +305,7 @@ def case(clouds: Clouds, kind: str, seed: int, kept: Path | None) -> Case:
 CALIBRATION = (
     *("sample", "en-fr", "toy-seed", "skewed"),
     *(f"{one}|{other}" for one in ("vectors/fr.spacy", "sample/en") for other in ("gaussian", "shuffled")),
-    *("vectors/fr.spacy|toy/cbow", "sample/en|vectors/ja.chive"),
+    *("vectors/fr.spacy|toy/cbow", "sample/en|vectors/ja.chive", "sample/en|sample/es shuffled"),
 )
 
 
@@ -336,6 +343,16 @@ def other_cases(data: Path, kept: Path | None) -> Iterator[Case]:
                 yield from cases_of(unrelated(data, one, other, n, d), kept, fit=1, lost=1)
             for n, d in ((1000, 100), (2500, 20)):
                 yield from cases_of(unrelated(data, one, other, n, d), kept, fit=1)
+    # What a long fit makes of noise: worst at ten to twenty points a direction.
+    for one, other in (
+        ("sample/en", "sample/es shuffled"),
+        ("vectors/en.spacy", "vectors/fr.spacy shuffled"),
+        ("toy/base", "toy/cbow gaussian"),
+        ("encoders/minilm.train", "encoders/use.train shuffled"),
+    ):
+        for n, d in ((700, 50), (1000, 100), (1500, 100), (2000, 100), (3000, 200)):
+            for head in (False, True):
+                yield from cases_of(unrelated(data, one, other, n, d, int(head), head=head), kept, fit=1)
     for clusters in (0, 20):
         for n, d in ((50, 20), (200, 20), (200, 100), (1000, 20), (1000, 300), (5000, 50), (20_000, 20)):
             yield from cases_of(planted(n, d, noise=0.0, clusters=clusters), kept, fit=1, lost=1)

@@ -133,7 +133,7 @@ def align(
     solution = chosen.refinement(X, Y, Q, pairs=known, rng=rng, progress=report)
     Q, history["refinement"] = solution.Q, solution.history
     clock.lap("refinement")
-    verdict = judge(X, Y, Q, rng=rng, progress=report)
+    verdict = judge(X, Y, Q, rng=_branch(rng), progress=report)
     clock.lap("verdict")
 
     made = {
@@ -146,6 +146,11 @@ def align(
     }
     mapping = Map(Q, frames[0], frames[1], made, solution.metric)
     return Alignment(mapping, source, target, history, clock.seconds, verdict)
+
+
+def _branch(rng: np.random.Generator) -> np.random.Generator:
+    """A generator of its own, so that a map does not depend on how often somebody looks at it."""
+    return np.random.default_rng(rng.integers(2**63))
 
 
 # A correspondence of so many points is carried from the frame of the starts to that of the refinement.
@@ -181,7 +186,7 @@ def _best_route(
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
             return solution.Q, history
-        verdict = judge(X, Y, solution.Q, rng=rng, progress=progress)
+        verdict = judge(X, Y, solution.Q, rng=_branch(rng), progress=progress)
         clock.lap("verdict")
         tried.append({**names, "verdict": verdict.to_json()})
         if best is None or verdict.score > best[0]:
