@@ -59,7 +59,8 @@ _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
-# A score this far from 0 and from 1 is looked at again, so many times as often: few points agree by chance, and few more.
+# A score this far from 0 and from 1 gets a second look, at more points or so many times as often: few points agree by chance,
+# and few more.
 _DOUBT = 0.1
 _AGAIN = 2
 
@@ -108,14 +109,19 @@ def judge(
     -----
     Five looks of 13 products of n_points/2 × 2·n_points scores in at most 100 directions, and 45 smaller ones for the wrong
     maps: a few seconds, whatever the size of the clouds, and less when a third of the points leave no doubt that the map is
-    right. Few points are looked at more often. Allocates n_points × 2·n_points scores.
+    right. Where n_points leave a doubt, twice as many are looked at; when there are no more, they are looked at more often, as
+    few points are from the first. Allocates n_points × 2·n_points scores, four times as much in doubt.
     """
+    n_all = min(X.shape[0], Y.shape[0])
     fewer = n_points // 3
-    if _ENOUGH_FOR_A_GLANCE <= fewer < min(X.shape[0], Y.shape[0]):
+    if _ENOUGH_FOR_A_GLANCE <= fewer < n_all:
         glance = _judged(X, Y, Q, rng, fewer, progress)
         if glance.score >= _CLEAR:
             return glance
-    return _judged(X, Y, Q, rng, n_points, progress)
+    verdict = _judged(X, Y, Q, rng, n_points, progress)
+    if n_all > n_points and _in_doubt(verdict.score):
+        verdict = _judged(X, Y, Q, rng, 2 * n_points, progress)
+    return verdict
 
 
 def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: int, progress: Progress) -> Verdict:
@@ -126,8 +132,8 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
     if fewest < _MIN_POINTS or dimension < _MIN_DIMENSION:
         return Verdict("uncertain", 0.5, evidence)
     # Wrong maps get as many points a direction as Q had: with fewer they would fit their points too well, and look good.
-    seen = fewest / min(X.shape[0], Y.shape[0])
-    width = _clip(round(min(Q.shape) * seen), dimension, min(Q.shape))
+    n_all = min(X.shape[0], Y.shape[0])
+    width = _clip(round(min(Q.shape) * fewest / n_all), dimension, min(Q.shape))
     A, B = _shared_space(head_x, head_y, Q, width)
     same = from_numpy(np.eye(width), A)
     wrong_climb = replace(_WRONG_CLIMB, batch_size=-(-fewest // 2))
@@ -154,9 +160,13 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
             "agreement_of_wrong_maps": wrong_agreement,
         }
         score = _score(evidence)
-        if not _DOUBT < score < 1 - _DOUBT:
+        if fewest < n_all or not _in_doubt(score):
             break
     return Verdict(_label(score), score, evidence)
+
+
+def _in_doubt(score: float) -> bool:
+    return _DOUBT < score < 1 - _DOUBT
 
 
 def _clip(value: int, low: int, high: int) -> int:
