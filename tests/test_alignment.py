@@ -529,6 +529,20 @@ class TestVerdict:
             short = Stochastic(schedule=(Phase(30, 500),))
             assert damastes.align(X, Y, recipe=recipe, solver=short).verdict.label == "aligned"
 
+    def test_how_often_somebody_looks_does_not_change_the_map(self, monkeypatch):
+        X, Y, *_ = scene("mixture", 1, n=60, d=6)
+        maps = []
+        for draws in (1, 1000):
+            scores = iter([0.1, 0.2, 0.2])
+
+            def look(*_, rng, draws=draws, scores=scores, **__):
+                rng.random(draws)
+                return Verdict("failed", next(scores), {"closeness": 0.0})
+
+            monkeypatch.setattr("damastes.alignment.judge", look)
+            maps.append(damastes.align(X, Y, recipe=of_routes(Random(), Random()), random_state=0).Q)
+        np.testing.assert_array_equal(*maps)
+
     def test_its_steps_are_reported(self):
         X, Y, *_ = scene("mixture", 1, n=60, d=6)
         calls = []

@@ -76,6 +76,23 @@ def test_points_beyond_the_head_never_matter(rng):
     assert verdict(*longer, Q, n_points=100) == verdict(*heads, Q, n_points=100)
 
 
+@pytest.mark.parametrize(
+    ("doubt", "n_points", "looked_at"), [(0.5, 100, 100), (-1, 100, 200), (-1, 200, 300), (-1, 400, 300)]
+)
+def test_a_doubt_is_met_with_more_points(monkeypatch, doubt, n_points, looked_at):
+    monkeypatch.setattr("damastes.verdict._DOUBT", doubt)
+    assert verdict(*scene(), n_points=n_points).evidence["n_points"] == looked_at
+
+
+def test_a_doubt_is_met_with_more_looks_when_there_are_no_more_points(monkeypatch):
+    steps = {}
+    for doubt in (0.5, -1):
+        monkeypatch.setattr("damastes.verdict._DOUBT", doubt)
+        counts = steps[doubt] = []
+        verdict(*scene(n=100), progress=lambda stage, done, total, info, counts=counts: counts.append(total))
+    assert len(steps[-1]) > len(steps[0.5])
+
+
 def test_a_joint_rotation_changes_nothing_but_rounding(rng):
     X, Y, Q = scene()
     R, S = (orthogonal(24, rng).astype(np.float32) for _ in range(2))
