@@ -212,7 +212,7 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# From benchmarks/verdict.py, calibration pairs: wrong maps have strengths up to 0.039, and 0.071 scores _ALIGNED.
+# From benchmarks/verdict.py, calibration pairs: wrong maps have strengths up to 0.044, and 0.071 scores _ALIGNED.
 _EVEN_STRENGTH = 0.05
 _ALIGNED = 2 / 3
 _FAILED = 1 / 3
