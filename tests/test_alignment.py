@@ -251,6 +251,12 @@ def test_bad_clouds_say_what_is_wrong(arguments, message):
         ({"pairs": [(0.5, 1)]}, "whole row numbers"),
         ({"pairs": [(0, 1, -1.0)]}, "weights of 0 or more"),
         ({"pairs": [(0, 1, 2, 3)]}, "pairs must be"),
+        ({"pairs": [1, 2]}, "pairs must be .*, got 1"),
+        ({"pairs": [(0, 1), (2,)]}, r"pairs must be .*, got \(2,\)"),
+        ({"pairs": zip([0], [50], strict=True)}, "target has 50 rows"),
+        ({"random_state": -1}, "random_state must be 0 or more, got -1"),
+        ({"via": np.zeros((20, 4))}, "via must hold vectors with a direction"),
+        ({"via": np.ones((1, 4))}, "via must .*at least 2 points"),
         ({"pairs": [("a", "b")]}, "'a' is not among"),
         ({"initializer": Anchors()}, "needs known pairs"),
         ({"random_state": "seed"}, "random_state"),
@@ -262,6 +268,14 @@ def test_bad_clouds_say_what_is_wrong(arguments, message):
 def test_bad_options_say_what_is_wrong(options, message):
     with pytest.raises(ValueError, match=message):
         damastes.align(GOOD, GOOD, **options)
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_two_precisions_meet_in_the_wider(asarray, narrow):
+    X, Y, *_ = scene("mixture", 0, n=50, d=5)
+    clouds = [asarray(Z, "float32" if side == narrow else "float64") for side, Z in enumerate((X, Y))]
+    alignment = damastes.align(*clouds, **QUICK)
+    assert alignment.Q.dtype == clouds[1 - narrow].dtype
 
 
 def test_one_label_names_the_bad_row():

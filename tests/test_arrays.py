@@ -40,7 +40,7 @@ class TestCheckPoints:
     def test_the_message_has_row_label_and_count(self):
         points = np.ones((4, 2))
         points[2, 1] = points[3, 0] = np.nan
-        with pytest.raises(ValueError, match=r"source must hold finite numbers; row 2 \('c'\).*1 other rows"):
+        with pytest.raises(ValueError, match=r"source must hold finite numbers; row 2 \('c'\).*\(the first of 2\)"):
             check_points(points, "source", labels=["a", "b", "c", "d"])
 
     def test_zero_rows_have_no_direction(self, asarray):

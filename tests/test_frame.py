@@ -164,6 +164,14 @@ class TestInput:
             with pytest.raises(ValueError, match=message):
                 use(vectors)
 
+    @pytest.mark.parametrize("scale", [1e-20, 1e20])
+    def test_lengths_that_float32_can_not_square_are_refused(self, rng, scale):
+        cloud = scale * rng.standard_normal((5, 3))
+        with pytest.raises(ValueError, match=r"lengths from 1e-15 to 1e\+15; that of row 0 is .* Scale all vectors"):
+            Frame().fit(cloud.astype(np.float32))
+        framed = Frame().fit(cloud)(cloud)
+        np.testing.assert_allclose(np.linalg.norm(framed, axis=1), 1)
+
     def test_bad_lengths_are_named(self, points):
         frame = Frame().fit(points)
         with pytest.raises(ValueError, match=r"lengths must hold one length a vector, shape \(60,\), got shape \(5,\)"):

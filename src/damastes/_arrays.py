@@ -31,6 +31,8 @@ def namespace(*arrays: Array) -> Any:
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Turn a seed, a generator or None into one generator."""
+    if isinstance(random_state, (int, np.integer)) and random_state < 0:
+        raise InputError(f"random_state must be 0 or more, got {random_state}")
     if random_state is None or isinstance(random_state, (int, np.integer, np.random.Generator)):
         return np.random.default_rng(random_state)
     raise InputError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
@@ -84,7 +86,7 @@ def _check_rows(good: Array, name: str, labels: Any, rule: str, fault: str) -> N
     if len(bad):
         row = int(bad[0])
         label = f" ({labels[row]!r})" if labels is not None else ""
-        more = f", and so do {len(bad) - 1} other rows" if len(bad) > 1 else ""
+        more = f" (the first of {len(bad)})" if len(bad) > 1 else ""
         raise InputError(f"{name} must hold {rule}; row {row}{label} {fault}{more}. Drop such rows before aligning.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from os import PathLike
@@ -20,6 +20,7 @@ from damastes._arrays import (
     as_generator,
     check_points,
     check_same_kind,
+    namespace,
     no_progress,
     take_rows,
 )
@@ -47,7 +48,7 @@ def align(
     initializer: Initializer | None = None,
     solver: Solver | None = None,
     refinement: Solver | None = None,
-    pairs: Sequence[Sequence[Any]] | NumpyArray | None = None,
+    pairs: Iterable[Sequence[Any]] | NumpyArray | None = None,
     via: Vectors | Array | None = None,
     random_state: RandomState = 0,
     progress: Progress | None = None,
@@ -83,7 +84,8 @@ def align(
     True
     """
     source, target = as_vectors(source, "source"), as_vectors(target, "target")
-    check_same_kind(source.matrix, target.matrix)
+    xp = check_same_kind(source.matrix, target.matrix)
+    source, target = (_in_precision(v, xp.result_type(source.matrix, target.matrix)) for v in (source, target))
     for vectors, name in ((source, "source"), (target, "target")):
         check_points(vectors.matrix, name, min_points=2, labels=vectors.labels, nonzero=True)
     chosen = recipe_named(recipe)
@@ -114,6 +116,8 @@ def align(
     if via is not None:
         third, target_frame = as_vectors(via, "via"), frames[1]
         check_same_kind(source.matrix, third.matrix)
+        third = _in_precision(third, source.matrix.dtype)
+        check_points(third.matrix, "via", min_points=2, labels=third.labels, nonzero=True)
 
         def land(progress: Progress) -> Array:
             there = align(source, third, recipe=recipe, random_state=rng, progress=progress)
@@ -178,7 +182,7 @@ def _best_route(
             solution = route.solver(X, Y, start.Q, pairs=pairs, rng=rng, progress=progress)
             clock.lap("solver")
         except InputError as error:
-            # The user did not ask for a fallback, so clouds that it can not work on are no mistake of theirs.
+            # Clouds that a fallback can not work on are no mistake of the user's.
             if best is None:
                 raise
             tried.append({**names, "error": str(error)})
@@ -259,7 +263,7 @@ class Alignment:
         ]
 
     def mutual_pairs(self, *, retriever: Retriever | None = None) -> MutualPairs:
-        """Return the induced lexicon: the pairs of rows that choose each other, with their scores."""
+        """Return the induced lexicon: the pairs of rows that choose each other, with their scores (logarithms for ISF)."""
         return mutual_pairs(Cosines(*self._embedded()), self._biases(retriever or CSLS(), False))
 
     def certificate(self, n_points: int = 500) -> Certificate:
@@ -317,12 +321,19 @@ class _Clock:
         self._last = now
 
 
-def _known_pairs(pairs: Sequence[Sequence[Any]] | NumpyArray | None, source: Vectors, target: Vectors) -> Pairs:
-    if pairs is None or len(pairs) == 0:
+def _in_precision(vectors: Vectors, dtype: Any) -> Vectors:
+    if vectors.matrix.dtype == dtype:
+        return vectors
+    return replace(vectors, matrix=namespace(vectors.matrix).astype(vectors.matrix, dtype))
+
+
+def _known_pairs(pairs: Iterable[Sequence[Any]] | NumpyArray | None, source: Vectors, target: Vectors) -> Pairs:
+    rows: Any = [] if pairs is None else pairs if hasattr(pairs, "__len__") else list(pairs)
+    if len(rows) == 0:
         return Pairs.none()
-    if isinstance(pairs[0], str) or len(pairs[0]) not in (2, 3):
-        raise InputError(f"pairs must be (source, target) or (source, target, weight), got {pairs[0]!r}")
-    rows: Any = pairs
-    if isinstance(pairs[0][0], str):
-        rows = [(source.row(pair[0]), target.row(pair[1]), *pair[2:]) for pair in pairs]
+    for pair in rows:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) not in (2, 3):
+            raise InputError(f"pairs must be (source, target) or (source, target, weight), got {pair!r}")
+    if isinstance(rows[0][0], str):
+        rows = [(source.row(pair[0]), target.row(pair[1]), *pair[2:]) for pair in rows]
     return Pairs.from_rows(rows, len(source), len(target))

@@ -1,4 +1,4 @@
-"""What damastes raises and warns with."""
+"""What damastes raises."""
 
 from __future__ import annotations
 
@@ -17,7 +17,3 @@ class TransferError(OSError):
 
 class MissingExtraError(ImportError):
     """An optional dependency is not installed; the message says what to install."""
-
-
-class ConvergenceWarning(UserWarning):
-    """An iteration stopped before its tolerance; the message says what to change."""

@@ -23,8 +23,8 @@ _SCORED_POINTS = 2000
 class WassersteinProcrustes:
     """Learn an orthogonal map from one embedding space to another without a known correspondence.
 
-    Parameters are those of `damastes.align`. Works with `sklearn.base.clone`, `get_params` and `set_params`; scikit-learn
-    itself is not needed.
+    Parameters are those of `damastes.align` but for `via` and `progress`. Works with `sklearn.base.clone`, `get_params` and
+    `set_params`; scikit-learn itself is not needed.
 
     Attributes
     ----------

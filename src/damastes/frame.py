@@ -8,7 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from damastes._arrays import Array, cast_like, check_points, check_weights, float64, namespace, unit_rows
+import numpy as np
+
+from damastes._arrays import (
+    Array,
+    NumpyArray,
+    cast_like,
+    check_points,
+    check_weights,
+    float64,
+    namespace,
+    to_numpy,
+    unit_rows,
+)
 from damastes.errors import InputError
 from damastes.spectrum import Spectrum
 
@@ -16,6 +28,7 @@ __all__ = ["FittedFrame", "Frame"]
 
 # Directions with less than this share of the largest variance are treated as if they had it: powers below 1 stay tame.
 _FLOOR = 1e-4
+_LONGEST = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,8 @@ class Frame:
         xp = namespace(points)
         # Means and d×d sums over many points are taken in float64.
         norms = xp.sqrt(xp.sum(float64(points) ** 2, axis=1))
+        if points.dtype == xp.float32:
+            _check_lengths(to_numpy(norms))
         units = unit_rows(points)
         mean = xp.mean(float64(units), axis=0)
         centre = cast_like(mean if self.centre else xp.zeros_like(mean), points)
@@ -72,12 +87,22 @@ class Frame:
         return FittedFrame(centre, plain.length, stretch, unstretch)
 
 
+def _check_lengths(norms: NumpyArray) -> None:
+    """Squares of longer and of shorter vectors than these leave float32."""
+    bad = np.flatnonzero((norms > _LONGEST) | ((norms < 1 / _LONGEST) & (norms > 0)))
+    if len(bad):
+        raise InputError(
+            f"vectors of float32 must have lengths from {1 / _LONGEST:g} to {_LONGEST:g}; that of row {bad[0]} is "
+            f"{norms[bad[0]]:.3g}. Scale all vectors by one number, or pass float64."
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedFrame:
     """A frame learned from a cloud: call it on raw vectors (n, d), `undo` it on framed ones.
 
     `centre` (d,) is the mean of the unit vectors, `length` the mean length of the raw ones; `stretch` and `unstretch` (d, d)
-    change the spectrum and change it back, None for a power of 1.
+    change the spectrum and change it back, None when it stays as it is.
     """
 
     centre: Array

@@ -112,7 +112,7 @@ class TestOptions:
     def test_anchors_start_from_known_pairs(self, align, clouds):
         done = align("--initializer", "anchors", "--pairs", clouds / "pairs.txt", "--json")
         assert "initializer=Anchors(" in done.json["made"]["recipe"]
-        align("--initializer", "anchors").assert_one_line_error("known pairs")
+        align("--initializer", "anchors").assert_one_line_error("give them with --pairs FILE")
 
     def test_lower_case(self, align, call, tmp_path, clouds):
         done = align("--lower", "--json")

@@ -86,9 +86,11 @@ def test_answers_follow_the_figures():
         in falls
     )
     assert "does not hold" in answer(random_start, lambda key: started(True))
+    always_at_first = answer(random_start, lambda key: started("convex" in key or "noise 0/" in key))
+    assert "holds: random starts succeed in 100, 0, 0 % of runs" in always_at_first
 
     def restarted(success):
-        return {**started(success), **WORDS, "error": 1.0 if success else 2.0, "seconds": 1.0}
+        return {**started(success), **WORDS, "error": 1.0 if success else 2.0, "seconds": 1.0, "another": 0.5}
 
     needed = answer(restarts, lambda key: restarted("convex" in key or key == "restarts/icp 3"))
     assert needed.startswith("holds: 1 of 4 restarts of ICP arrive, so that it takes 4 restarts")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,13 @@ def test_the_benchmark_folder(cut_sample):
     toy = data.load("toy-seed")
     assert all(a == b for a, b in toy.train)
     assert len(toy.train) == 50
+
+
+def test_a_folder_of_toys_alone_leaves_the_sample(cut_sample, tmp_path):
+    shutil.copytree(cut_sample / "toy", tmp_path / "toy")
+    data = Data.open(tmp_path)
+    assert (data.pairs, data.toys) == (("sample",), ("seed",))
+    assert data.load("sample").name == "sample"
 
 
 def test_an_incomplete_pair_is_not_offered(papers_folder):

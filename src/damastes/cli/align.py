@@ -78,6 +78,8 @@ def align(
     import damastes
 
     start = None if initializer is None else _initializer_named(initializer)
+    if initializer == "anchors" and pairs is None:
+        raise InputError("--initializer anchors starts from known pairs: give them with --pairs FILE")
     check_output(output)
     # What can be wrong with the small files is said before the large ones are read.
     listed = None if pairs in (None, "identical") else damastes.read_lexicon(pairs)

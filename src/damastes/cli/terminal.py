@@ -107,13 +107,15 @@ def progress_bar(unit: Unit = "steps") -> Iterator[Progress]:
     columns = (TextColumn("{task.description:18}"), BarColumn(), count, TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, Any] = {}
+        reached: dict[str, int] = {}
 
         def update(stage: str, done: int, total: int, info: Mapping[str, float]) -> None:
-            if stage not in tasks:
+            if done < reached.get(stage, done + 1):  # also a stage that begins once more
                 # A stage that ended early, having converged, is complete.
                 for task in bars.tasks:
                     bars.update(task.id, total=task.completed)
                 tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=total)
+            reached[stage] = done
             bars.update(tasks[stage], completed=done, total=total)
 
         yield update
@@ -157,6 +159,7 @@ def _plain_cells(name: str) -> Watch:
 
 def _plain_lines(unit: Unit) -> Progress:
     last: dict[str, float] = {}
+    reached: dict[str, int] = {}
 
     def number(value: int) -> str:
         return size_text(value) if unit == "bytes" else f"{value:,}"
@@ -164,7 +167,9 @@ def _plain_lines(unit: Unit) -> Progress:
     def update(stage: str, done: int, total: int, info: Mapping[str, float]) -> None:
         now = time.monotonic()
         name = _STAGES.get(stage, stage)
-        if stage not in last:
+        again = done < reached.get(stage, done + 1)
+        reached[stage] = done
+        if again:
             last[stage] = now
             words = {"steps": f"up to {total:,} steps", "vectors": f"{total:,} vectors", "bytes": size_text(total)}
             typer.echo(f"{name}: {words[unit]}", err=True)

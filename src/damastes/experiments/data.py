@@ -102,7 +102,8 @@ class Data:
                 loaders[name] = partial(_paper_pair, folder, name)
             elif name in WORDS and all((folder / file).is_file() for file in _benchmark_files(name)):
                 loaders[name] = partial(_benchmark_pair, folder, name)
-        pairs = tuple(loaders)
+        # A folder of toys alone leaves the shipped sample to the tables of languages.
+        pairs = tuple(loaders) or ("sample",)
         toys = tuple(toy for toy, files in TOYS.items() if all((folder / f"toy/{f}.npz").is_file() for f in files))
         loaders |= {f"toy-{toy}": partial(_toy, folder, toy) for toy in toys}
         if not loaders:

@@ -15,6 +15,7 @@ from damastes.experiments.data import Problem
 from damastes.experiments.drawing import Panel, draw_panels, need_matplotlib
 from damastes.experiments.layout import Layout, Row
 from damastes.experiments.measure import describe, precision
+from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS, Nearest
 
 __all__ = ["EXPERIMENT"]
@@ -33,7 +34,7 @@ def cells(setting: Setting) -> list[Cell]:
     """One cell: an alignment and where its words lie."""
     need_matplotlib()  # said before the work, not after
     problem = _problem(setting)
-    inputs = {"data": problem.hashes(), "recipe": "default", "seed": _SEED, "words": _WISHES, "shown": _N_WORDS}
+    inputs = {"data": problem.hashes(), "recipe": repr(DEFAULT), "seed": _SEED, "words": _WISHES, "shown": _N_WORDS}
     return [Cell(_key(problem), inputs, lambda progress: _run(problem, progress))]
 
 
@@ -88,7 +89,7 @@ def _key(problem: Problem) -> str:
 
 
 def _run(problem: Problem, progress: Progress) -> Result:
-    alignment = align(problem.source, problem.target, random_state=_SEED, progress=progress)
+    alignment = align(problem.source, problem.target, recipe=DEFAULT, random_state=_SEED, progress=progress)
     pairs = _labelled(problem)
     rows = np.array([(problem.source.row(a), problem.target.row(b)) for a, b in pairs])
     X = to_numpy(alignment.map.source_frame(problem.source.matrix[rows[:, 0]]))

@@ -31,13 +31,13 @@ _LIKENESS_WEIGHT = 0.3
 class IndependentComponents:
     """Find independent axes on each side, match them by how they act together, couple the points, Q₀ = polar(Σ XᵀPY).
 
-    Axes are matched by maximising tr(A Π Bᵀ Πᵀ) + 0.3⟨L, Π⟩, where A and B say which axes are active together and L how
-    alike two axes are by themselves; many noisy starts vote. The sum runs over several numbers of axes: the average is
-    better than any member.
+    Axes are matched by maximising tr(A Π Bᵀ Πᵀ) + 0.3⟨L, Π⟩ over plans Π of mass 1, where A and B say which axes are active
+    together and L how alike two axes are by themselves; many noisy starts vote. The sum runs over several numbers of axes:
+    the average is better than any member.
 
     Parameters
     ----------
-    shares : numbers of axes, as shares of the smaller dimension (and of at most 300)
+    shares : numbers of axes, as shares of the smaller rank (and of at most 300)
     n_fit : find axes on the first so many points
     n_points : couple the first so many points
     n_starts, n_kept : starts of the quadratic assignment, and how many of the best vote

@@ -132,11 +132,6 @@ class FileInfo:
     dimension: int
     first_words: tuple[str, ...]
 
-    @property
-    def matrix_bytes(self) -> int | None:
-        """What the vectors take in memory as float32."""
-        return None if self.n is None else 4 * self.n * self.dimension
-
 
 def describe(
     path: str | PathLike[str], *, n_words: int = 10, vocabulary: str | PathLike[str] | None = None

@@ -129,7 +129,7 @@ class SelfLearning:
                 weights = np.clip(leads(cosines, bias, found) / self.lead, _LEAST, 1.0)
             weights /= weights.sum()
             C = (from_numpy(weights, X)[:, None] * take_rows(Xt, found.source)).T @ take_rows(Yt, found.target)
-            alpha = self.memory(t) if t else 1.0
+            alpha = self.memory(t)
             M = (1 - alpha) * M + alpha * C
             before = Q
             Q, metric = _solve(with_known(M, X, Y, pairs), moments, self.noise)

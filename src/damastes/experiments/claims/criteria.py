@@ -54,7 +54,7 @@ def layout(setting: Setting, results: Results) -> Layout:
     loss = means[best[0][-1]][-1] - means[best[0][0]][-1]
     ranges = [max(_ranges(means, kind, len(sizes))) for kind in ("ISF", "CSLS")]
     pair, first = real_pair(setting), of[0][0]
-    least = margin(means[best[0][-1]][-1], n_seeds * first["words"])
+    least = margin(means[best[0][-1]][-1], first["words"])
     varies = "holds" if loss > least else "does not show here"
     matters = "holds" if ranges[1] < ranges[0] / 2 else "does not hold"
     return Layout(

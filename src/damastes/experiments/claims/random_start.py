@@ -62,7 +62,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         ),
     ]
     rates = [won / n_seeds["random"] for won in wins["random"]]
-    holds = 0 < max(rates) < 1 and rates[0] > rates[-1]
+    holds = rates[0] > rates[-1]
     return Layout(
         title="Random starts",
         corner="noise",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import comb
 from statistics import mean
@@ -30,7 +31,7 @@ _SURE = 0.95
 def cells(setting: Setting) -> list[Cell]:
     """One cell a restart of ICP, and one a seed of Algorithm 1 from the convex start."""
     data = setting.data.load("sample").hashes()
-    methods = {"icp": repr(_ICP), "convex": repr((_START, SHORT))}
+    methods = {"icp": repr((_ICP, "and the price of another restart")), "convex": repr((_START, SHORT))}
     return [
         Cell(
             f"restarts/{name} {seed}",
@@ -53,6 +54,8 @@ def layout(setting: Setting, results: Results) -> Layout:
     won = sum(result["success"] for result in convex)
     blanks = ["–"] * (len(counts) - 1)
     seconds = [mean(result["seconds"] for result in found) for found in (icp, convex)]
+    # Principal coordinates and the rounds in all of them are paid once.
+    another = max(mean(result["another"] for result in icp), 0.0)
     needs = f"{enough} restarts" if enough else f"more than {len(icp)} restarts"
     holds = won == len(convex) and (enough is None or enough > 1)
     return Layout(
@@ -61,7 +64,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         columns=[str(r) for r in counts],
         rows=[
             Row("ICP: chance of success (%)", [f"{100 * share:.0f}" for share in chances]),
-            Row("ICP: CPU seconds", [f"{r * seconds[0]:.0f}" for r in counts]),
+            Row("ICP: CPU seconds", [f"{seconds[0] + (r - 1) * another:.0f}" for r in counts]),
             Row("convex start: successes", [f"{won} of {len(convex)}", *blanks]),
             Row("convex start: accuracy (%)", [percent([result["accuracy"] for result in convex]), *blanks]),
             Row("convex start: CPU seconds", [f"{seconds[1]:.0f}", *blanks]),
@@ -107,6 +110,11 @@ def _run(setting: Setting, name: str, seed: int, progress: Progress) -> Result:
     start = method(clouds.X, clouds.Y, pairs=Pairs.none(), rng=np.random.default_rng(seed), progress=progress)
     Q = start.Q if name == "icp" else solved(SHORT, clouds, start.Q, seed)
     seconds = time.process_time() - began
+    another = 0.0
+    if name == "icp":
+        began = time.process_time()
+        replace(_ICP, n_restarts=2)(clouds.X, clouds.Y, pairs=Pairs.none(), rng=np.random.default_rng(seed))
+        another = time.process_time() - began - seconds
     accuracy, supervised = clouds.accuracy(Q), clouds.accuracy(clouds.procrustes())
     return {
         "accuracy": accuracy,
@@ -114,5 +122,6 @@ def _run(setting: Setting, name: str, seed: int, progress: Progress) -> Result:
         "success": accuracy >= SUCCESS * supervised,
         "error": float(start.evidence.get("error", 0.0)),
         "seconds": round(seconds, 3),
+        "another": round(another, 3),
         **clouds.asks(),
     }
