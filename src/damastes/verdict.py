@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,9 @@ def _score(evidence: Mapping[str, Any]) -> float:
     and points that a fit has seen for long keep some agreement.
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
-    return strength * strength / (strength * strength + _EVEN_STRENGTH * _EVEN_STRENGTH)
+    # Among more points wrong maps are further ahead of other wrong ones, too.
+    even = _EVEN_STRENGTH * sqrt(max(1.0, evidence["n_points"] / 1500))
+    return strength * strength / (strength * strength + even * even)
 
 
 def _label(score: float) -> str:
