@@ -43,6 +43,8 @@ from damastes.spectrum import Spectrum
 
 __all__ = ["Verdict", "judge"]
 
+# What a look is at, unless it leaves a doubt; the limit below was set for so many.
+_POINTS = 1500
 _ALL = 1_000_000
 # With fewer points or directions than these nothing can be held out.
 _MIN_POINTS = 20
@@ -90,7 +92,7 @@ def judge(
     Q: Array,
     *,
     rng: np.random.Generator,
-    n_points: int = 1500,
+    n_points: int = _POINTS,
     progress: Progress = no_progress,
 ) -> Verdict:
     """Say whether Q aligns two framed clouds, from the clouds alone.
@@ -226,7 +228,7 @@ def _score(evidence: Mapping[str, Any]) -> float:
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
     # Among more points wrong maps are further ahead of other wrong ones, too.
-    even = _EVEN_STRENGTH * sqrt(max(1.0, evidence["n_points"] / 1500))
+    even = _EVEN_STRENGTH * sqrt(max(1.0, evidence["n_points"] / _POINTS))
     return strength * strength / (strength * strength + even * even)
 
 

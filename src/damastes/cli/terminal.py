@@ -110,12 +110,11 @@ def progress_bar(unit: Unit = "steps") -> Iterator[Progress]:
         reached: dict[str, int] = {}
 
         def update(stage: str, done: int, total: int, info: Mapping[str, float]) -> None:
-            if done < reached.get(stage, done + 1):  # also a stage that begins once more
+            if _begins(stage, done, reached):
                 # A stage that ended early, having converged, is complete.
                 for task in bars.tasks:
                     bars.update(task.id, total=task.completed)
                 tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=total)
-            reached[stage] = done
             bars.update(tasks[stage], completed=done, total=total)
 
         yield update
@@ -157,6 +156,13 @@ def _plain_cells(name: str) -> Watch:
     return update
 
 
+def _begins(stage: str, done: int, reached: dict[str, int]) -> bool:
+    """Whether a stage is new or has begun once more; remembers how far it is."""
+    begins = done < reached.get(stage, done + 1)
+    reached[stage] = done
+    return begins
+
+
 def _plain_lines(unit: Unit) -> Progress:
     last: dict[str, float] = {}
     reached: dict[str, int] = {}
@@ -167,9 +173,7 @@ def _plain_lines(unit: Unit) -> Progress:
     def update(stage: str, done: int, total: int, info: Mapping[str, float]) -> None:
         now = time.monotonic()
         name = _STAGES.get(stage, stage)
-        again = done < reached.get(stage, done + 1)
-        reached[stage] = done
-        if again:
+        if _begins(stage, done, reached):
             last[stage] = now
             words = {"steps": f"up to {total:,} steps", "vectors": f"{total:,} vectors", "bytes": size_text(total)}
             typer.echo(f"{name}: {words[unit]}", err=True)
