@@ -93,6 +93,19 @@ def test_a_doubt_is_met_with_more_looks_when_there_are_no_more_points(monkeypatc
     assert len(steps[-1]) > len(steps[0.5])
 
 
+def test_more_points_than_usual_have_to_show_more(monkeypatch):
+    # One map, looked at in one way: with 100 as the usual number the 300 points are three times as many.
+    X, Y, Q = scene(noise=0.9)
+    asked = {}
+    for usual in (100, 300, 1500):
+        monkeypatch.setattr("damastes.verdict._POINTS", usual)
+        asked[usual] = verdict(X, Y, Q, n_points=300)
+    assert asked[100].evidence == asked[300].evidence == asked[1500].evidence
+    assert asked[100].score < asked[300].score == asked[1500].score
+    odds = {usual: found.score / (1 - found.score) for usual, found in asked.items()}
+    assert odds[300] / odds[100] == pytest.approx(3)
+
+
 def test_a_joint_rotation_changes_nothing_but_rounding(rng):
     X, Y, Q = scene()
     R, S = (orthogonal(24, rng).astype(np.float32) for _ in range(2))

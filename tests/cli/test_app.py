@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from damastes.cli.terminal import print_text
+
 COMMANDS = ("demo", "align", "evaluate", "translate", "lexicon", "apply", "convert", "info", "fetch", "reproduce")
 
 
@@ -77,3 +79,14 @@ class TestErrors:
         assert process.stderr.read() == b""
         process.stderr.close()
         process.wait(timeout=30)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_paragraph_is_broken_between_words_at_a_terminal_alone(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    text = "held-out points come within cosine 0.62 of their answers"
+    print_text(text)
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(lines) == text
+    assert (max(map(len, lines)) <= 30) == terminal

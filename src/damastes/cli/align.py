@@ -12,7 +12,7 @@ import typer
 
 from damastes.cli.options import AsJson, SkipBadLines
 from damastes.cli.run import Reading, check_output, write_run
-from damastes.cli.terminal import note, print_evaluations, print_json, progress_bar
+from damastes.cli.terminal import note, print_evaluations, print_json, print_text, progress_bar
 from damastes.errors import InputError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _report(
     seconds = sum(record["seconds"].values())
     typer.echo(f"Aligned {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s.")
     if verdict is not None:
-        typer.echo(f"Verdict: {verdict}")
+        print_text(f"Verdict: {verdict}")
     if evaluations:
         typer.echo("\nRight translations in % (95 % interval):\n")
         print_evaluations(evaluations)

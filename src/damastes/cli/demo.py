@@ -11,7 +11,7 @@ import typer
 from damastes.cli.align import exit_with
 from damastes.cli.options import AsJson, retrievers
 from damastes.cli.run import check_output, write_run
-from damastes.cli.terminal import print_evaluations, print_json, progress_bar
+from damastes.cli.terminal import print_evaluations, print_json, print_text, progress_bar
 
 __all__ = ["demo"]
 
@@ -64,8 +64,9 @@ def demo(
         )
         exit_with(verdict)
         return
-    typer.echo(
-        f"\nAligned in {sum(alignment.seconds.values()):.1f} s.{'' if verdict is None else f' Verdict: {verdict}'}"
+    typer.echo("")
+    print_text(
+        f"Aligned in {sum(alignment.seconds.values()):.1f} s.{'' if verdict is None else f' Verdict: {verdict}'}"
     )
     typer.echo("Right translations on the shipped lexicon, in % (95 % interval):\n")
     print_evaluations(results)

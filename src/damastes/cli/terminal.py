@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -26,6 +28,7 @@ __all__ = [
     "print_bands",
     "print_evaluations",
     "print_json",
+    "print_text",
     "progress_bar",
     "size_text",
     "status",
@@ -182,6 +185,11 @@ def _plain_lines(unit: Unit) -> Progress:
             typer.echo(f"{name}: {number(done)} of {number(total)}", err=True)
 
     return update
+
+
+def print_text(text: str) -> None:
+    """Print a paragraph: broken between words at a terminal, one line for a pipe."""
+    typer.echo(fill(text, get_terminal_size().columns) if sys.stdout.isatty() else text)
 
 
 def print_evaluations(evaluations: list[Evaluation]) -> None:
