@@ -27,7 +27,7 @@ from damastes.pairs import Pairs
 from damastes.procrustes import orthogonal_procrustes
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS, Nearest
-from data import RESULTS, WORDS, load, save
+from data import OTHER_WORDS, RESULTS, WORDS, load, save
 
 TOY = {
     "toy-seed": ("base", "seed"),
@@ -41,7 +41,7 @@ REVERSED = {
     **{"-".join(pair.split("-")[::-1]): pair for pair in WORDS},
     "use-minilm": "encoders",
 }
-PAIRS = ["sample", *WORDS, "encoders", *TOY, *REVERSED]
+PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *REVERSED]
 
 
 class Case:
@@ -83,8 +83,7 @@ class Case:
                 problem.forward,
                 problem.backward,
             )
-            # The sample has no separate training part: a supervised result would be measured on its own pairs.
-            train = [] if pair == "sample" else damastes.read_lexicon(data / f"lexicons/{pair}.train.txt")
+            train = problem.train
         train = [(a, b) for a, b in train if a in self.source and b in self.target]
         rows = np.array([(self.source.row(a), self.target.row(b)) for a, b in train]).reshape(-1, 2).astype(int)
         self.known = (self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]) if len(rows) else None

@@ -10,21 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
-from damastes import Vectors, samples
+from damastes import Vectors, read_lexicon, read_vectors, samples
 from damastes.experiments.data import WORDS, Data
 
-__all__ = ["RESULTS", "WORDS", "Problem", "load", "save", "saved"]
+__all__ = ["OTHER_WORDS", "RESULTS", "WORDS", "Problem", "load", "save", "saved"]
 
+# Pairs that no setting was chosen on. There is no lexicon of them: words correspond that share an English translation, and in
+# "en-en", two corpora of one language, the same words.
+_SIDES = {"en": "en.spacy", "fr": "fr.spacy", "fi": "fi.floret", "ja": "ja.chive", "es": "es.europarl"}
+OTHER_WORDS = {
+    f"{one}-{other}": (f"vectors/{_SIDES[one]}", f"vectors/{_SIDES[other]}")
+    for one, other in (("fr", "fi"), ("fr", "ja"), ("fi", "ja"), ("es", "fi"), ("es", "ja"), ("fr", "es"))
+} | {"en-en": ("vectors/en.europarl", "vectors/en.spacy")}
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Two clouds, and lexicons for evaluation in both directions."""
+    """Two clouds, a lexicon to learn from, and lexicons for evaluation in both directions."""
 
     name: str
     source: Vectors
     target: Vectors
+    train: list[tuple[str, str]]
     forward: list[tuple[str, str]]
     backward: list[tuple[str, str]]
 
@@ -32,12 +40,37 @@ class Problem:
 def load(name: str, data: Path | None) -> Problem:
     """Return a pair of the data folder by name, or "sample"."""
     if name == "sample":
+        # No separate training part: a supervised result would be measured on its own pairs.
         pairs = samples.lexicon()
-        return Problem(name, samples.load("en"), samples.load("es"), pairs, pairs)
+        return Problem(name, samples.load("en"), samples.load("es"), [], pairs, pairs)
     if data is None:
         raise SystemExit(f"{name} needs --data DIR, a folder with vectors/ and lexicons/")
+    if name in OTHER_WORDS:
+        return _other_words(name, data)
     found = Data.open(data).load(name)
-    return Problem(name, found.source, found.target, found.forward, found.backward)
+    return Problem(name, found.source, found.target, found.train, found.forward, found.backward)
+
+
+def _other_words(name: str, data: Path) -> Problem:
+    source, target = (read_vectors(data / f"{file}.npz") for file in OTHER_WORDS[name])
+    if name == "en-en":
+        common = [(word, word) for word in source.labels if word in target]
+        train, test = common[:5000], common[5000:6500]
+        return Problem(name, source, target, train, test, test)
+    one, other = name.split("-")
+    train = _through_english(data, one, other, "train")
+    test, back = _through_english(data, one, other, "test"), _through_english(data, other, one, "test")
+    return Problem(name, source, target, train, test, [(b, a) for a, b in back])
+
+
+def _through_english(data: Path, one: str, other: str, part: str) -> list[tuple[str, str]]:
+    """Pairs of words with an English translation in common; `part` is of the first one's lexicon."""
+    onward: dict[str, list[str]] = {}
+    for half in ("train", "test"):
+        for english, word in read_lexicon(data / f"lexicons/en-{other}.{half}.txt"):
+            onward.setdefault(english, []).append(word)
+    into = read_lexicon(data / f"lexicons/{one}-en.{part}.txt")
+    return sorted({(word, translation) for word, english in into for translation in onward.get(english, [])})
 
 
 def save(name: str, command: str, rows: list[dict[str, object]]) -> None:

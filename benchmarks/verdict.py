@@ -28,7 +28,7 @@ LABELS = ("aligned", "uncertain", "failed")
 def run(case: cases.Case) -> dict[str, object]:
     """One row: the map, the truth about it, and the verdict."""
     begin = time.process_time()
-    verdict = judge(case.clouds.X, case.clouds.Y, case.Q, rng=np.random.default_rng([case.seed, 1]))
+    verdict = judge(*case.judged_in(), case.Q, rng=np.random.default_rng([case.seed, 1]))
     return {
         "part": "calibration" if case.clouds.family in cases.CALIBRATION else "held-out",
         "family": case.clouds.family,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from damastes.pairs import Pairs
+from damastes.recipes import DEFAULT
 from damastes.solvers import Refinement
 from damastes.verdict import Verdict, judge
 from planted import planted
@@ -76,34 +77,35 @@ def test_points_beyond_the_head_never_matter(rng):
     assert verdict(*longer, Q, n_points=100) == verdict(*heads, Q, n_points=100)
 
 
+ALWAYS, NEVER = (-1, 2), (2, -1)
+
+
 @pytest.mark.parametrize(
-    ("doubt", "n_points", "looked_at"), [(0.5, 100, 100), (-1, 100, 200), (-1, 200, 300), (-1, 400, 300)]
+    ("doubt", "n_points", "looked_at"), [(NEVER, 100, 100), (ALWAYS, 100, 200), (ALWAYS, 200, 300), (ALWAYS, 400, 300)]
 )
-def test_a_doubt_is_met_with_more_points(monkeypatch, doubt, n_points, looked_at):
+def test_a_doubt_is_met_with_more_points_and_rivals(monkeypatch, doubt, n_points, looked_at):
     monkeypatch.setattr("damastes.verdict._DOUBT", doubt)
-    assert verdict(*scene(), n_points=n_points).evidence["n_points"] == looked_at
+    found = verdict(*scene(), n_points=n_points)
+    assert found.evidence["n_points"] == looked_at
+    assert ("n_rivals" in found.evidence) == (doubt == ALWAYS)
+    assert found.label == "aligned"
 
 
-def test_a_doubt_is_met_with_more_looks_when_there_are_no_more_points(monkeypatch):
-    steps = {}
-    for doubt in (0.5, -1):
-        monkeypatch.setattr("damastes.verdict._DOUBT", doubt)
-        counts = steps[doubt] = []
-        verdict(*scene(n=100), progress=lambda stage, done, total, info, counts=counts: counts.append(total))
-    assert len(steps[-1]) > len(steps[0.5])
+def test_a_quick_verdict_knows_no_rivals(monkeypatch):
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
+    assert "n_rivals" not in verdict(*scene(), thorough=False).evidence
 
 
-def test_more_points_than_usual_have_to_show_more(monkeypatch):
-    # One map, looked at in one way: with 100 as the usual number the 300 points are three times as many.
-    X, Y, Q = scene(noise=0.9)
-    asked = {}
-    for usual in (100, 300, 1500):
-        monkeypatch.setattr("damastes.verdict._POINTS", usual)
-        asked[usual] = verdict(X, Y, Q, n_points=300)
-    assert asked[100].evidence == asked[300].evidence == asked[1500].evidence
-    assert asked[100].score < asked[300].score == asked[1500].score
-    odds = {usual: found.score / (1 - found.score) for usual, found in asked.items()}
-    assert odds[300] / odds[100] == pytest.approx(3)
+def test_a_long_fit_to_noise_is_no_better_than_its_rivals(monkeypatch):
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
+    rng = np.random.default_rng(0)
+    X, Y = (unit(rng.standard_normal((900, 40)) * np.geomspace(1, 0.3, 40)).astype(np.float32) for _ in range(2))
+    Q = np.eye(40, dtype=np.float32)
+    for climb in (DEFAULT.climb, DEFAULT.refinement):
+        Q = climb(X, Y, Q, pairs=Pairs.none(), rng=rng).Q
+    found = verdict(X, Y, Q)
+    assert found.label == "failed"
+    assert found.evidence["n_rivals"] == 4
 
 
 def test_a_joint_rotation_changes_nothing_but_rounding(rng):

@@ -190,7 +190,7 @@ def _best_route(
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
             return solution.Q, history
-        verdict = judge(X, Y, solution.Q, rng=_branch(rng), progress=progress)
+        verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
         clock.lap("verdict")
         tried.append({**names, "verdict": verdict.to_json()})
         if best is None or verdict.score > best[0]:

@@ -45,6 +45,7 @@ _STAGES = {
     "self-learning": "self-learning",
     "alternating": "alternation",
     "refinement": "refinement",
+    "rivals": "verdict: rivals",
 }
 # Between two plain lines of one stage, so that a log shows life and stays short.
 _SECONDS_A_LINE = 10.0
