@@ -260,7 +260,7 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071, and beside rivals, where wrong maps have 0.028 at most, of 0.042.
+# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071, and beside rivals, where wrong maps have 0.040 at most, of 0.042.
 _EVEN_STRENGTH = 0.05
 _EVEN_BESIDE_RIVALS = 0.03
 _ALIGNED = 2 / 3
