@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,8 @@ _RIVAL_CLIMBS = (
     SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
     SelfLearning(n_iter=40, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003),
 )
-# Share of the directions that a map has in common with one that came home to it.
-_HOME = 0.5
+# How often a wrong map is drawn while it comes home.
+_DRAWS = 3
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
@@ -202,15 +202,19 @@ def _lost(
 ) -> Array:
     """A wrong map: principal directions turned round at random, then climbed on halves of the points or less.
 
-    One that comes home, to the map that is judged, is not wrong: its start takes its place.
+    One that comes nearer to the map that is judged, which is the identity here, than chance does is on its way home and not
+    wrong: another is drawn, or at last its start taken.
     """
     dimension = A.shape[1]
-    start = Q = from_numpy(np.diag(rng.choice([-1.0, 1.0], dimension)), A)
     half = -(-min(A.shape[0], B.shape[0]) // 2)
-    for climb in climbs:
-        on_parts = replace(climb, batch_size=min(climb.batch_size, half))
-        Q = on_parts(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
-    return start if np.trace(to_numpy(Q)) > _HOME * dimension else Q
+    for _ in range(_DRAWS):
+        start = Q = from_numpy(np.diag(rng.choice([-1.0, 1.0], dimension)), A)
+        for climb in climbs:
+            on_parts = replace(climb, batch_size=min(climb.batch_size, half))
+            Q = on_parts(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
+        if np.trace(to_numpy(Q)) <= 2 * sqrt(dimension):
+            return Q
+    return start
 
 
 def _clip(value: int, low: int, high: int) -> int:
