@@ -8,7 +8,7 @@ import pytest
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT
 from damastes.solvers import Refinement
-from damastes.verdict import _RIVAL_CLIMBS, Verdict, _lost, judge
+from damastes.verdict import _RIVAL_STAGES, Verdict, _lost, judge
 from planted import planted
 
 
@@ -112,7 +112,7 @@ def test_maps_that_come_home_do_not_serve_as_wrong_ones():
     # Between a cloud and its copy many a long fit does.
     X, _, _ = scene(noise=0.0)
     for seed in range(6):
-        Q = _lost(X, X, _RIVAL_CLIMBS, np.random.default_rng(seed))
+        Q = _lost(X, X, _RIVAL_STAGES, np.random.default_rng(seed))
         climbed = np.count_nonzero(Q) > 24
         assert np.trace(Q) <= 2 * np.sqrt(24) or not climbed
 

@@ -98,6 +98,7 @@ def align(
         climb=None if refinement else chosen.climb,
         unordered_climb=None if refinement else chosen.unordered_climb,
     )
+    climb = chosen.climb if source.ordered and target.ordered else chosen.unordered_climb
     rng = as_generator(random_state)
     report = progress or no_progress
     clock = _Clock()
@@ -124,13 +125,13 @@ def align(
             onward = align(third, target, recipe=recipe, random_state=rng, progress=progress)
             return target_frame(onward.transform(there.transform(clouds[0])))
 
-        chosen = replace(chosen, fallbacks=(*chosen.fallbacks, Route(Through(land), chosen.solver)))
+        # Two maps in a row are no weak start: exploring would lose it where the texts differ.
+        chosen = replace(chosen, fallbacks=(*chosen.fallbacks, Route(Through(land), climb or chosen.solver)))
     Q, history = _best_route(chosen, X, Y, known, rng, report, clock)
     if chosen.finish is not None:
         frames = [chosen.finish.fit(cloud) for cloud in clouds]
         before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
         Q = carry(before, (X, Y), n_points=_CARRIED, pairs=known)
-    climb = chosen.climb if source.ordered and target.ordered else chosen.unordered_climb
     if climb is not None:
         solution = climb(X, Y, Q, pairs=known, rng=rng, progress=report)
         Q, history["climb"] = solution.Q, solution.history

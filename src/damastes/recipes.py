@@ -83,8 +83,8 @@ AUTHORS = Recipe(
 )
 
 
-def _explore(n_iter: int) -> Subspace:
-    """Batches from the whole vocabulary, without a memory at first (a learning rate that forgets Q), then settling.
+def _explore(n_iter: int, pool: int = 200_000) -> Subspace:
+    """Batches without a memory at first (a learning rate that forgets Q), then settling.
 
     In the leading directions, with a flatter spectrum: of all that was tried this comes home from the weakest starts.
     """
@@ -92,26 +92,30 @@ def _explore(n_iter: int) -> Subspace:
         Stochastic(
             schedule=(Phase(n_iter, 1000, lr=1e6), Phase(30, 1500, lr=500.0), Phase(30, 1500, lr=150.0)),
             coupling=Sinkhorn(reg=0.03, tol=5e-2, max_iter=8),
-            pool=200_000,
+            pool=pool,
         )
     )
 
 
-# Batches of a third of the pool.
-_CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
+# Where the texts are of different kinds, the frequent words of both still correspond and the others do not.
+EXPLORE_HEAD = _explore(150, pool=5000)
 
-# The cheap start solves similar spaces, independent components unlike ones.
+# Batches of a third of the pool.
+CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
+
+# The cheap start solves similar spaces, independent components unlike ones; those of the head, spaces of unlike texts.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
     initializer=Convex(),
     solver=_explore(80),
     refinement=SelfLearning(n_iter=60, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003),
-    climb=_CLIMB,
-    unordered_climb=replace(_CLIMB, batch_size=3400, pool=10_000),
+    climb=CLIMB,
+    unordered_climb=replace(CLIMB, batch_size=3400, pool=10_000),
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),
+        Route(IndependentComponents(n_fit=5000), EXPLORE_HEAD),
         Route(IndependentComponents(n_starts=40), _explore(300)),
     ),
 )

@@ -39,8 +39,9 @@ from damastes._arrays import (
     unit_rows,
 )
 from damastes.pairs import Pairs
+from damastes.recipes import CLIMB, DEFAULT, EXPLORE_HEAD
 from damastes.retrieval import CSLS, Choices, Cosines, choose
-from damastes.solvers import SelfLearning, averaging, fading
+from damastes.solvers import SelfLearning, Solver, fading
 from damastes.spectrum import Spectrum
 
 __all__ = ["Verdict", "judge"]
@@ -58,11 +59,11 @@ _CLIMB = SelfLearning(n_iter=4, batch_size=_ALL, pool=_ALL, memory=fading(0.0))
 # What makes a wrong map of random signs: batches of half the points find better fits to noise, and sooner, than rounds on all
 # of them, as the fits do that are to be judged. With twice as many, clusters begin to come home.
 _WRONG_CLIMB = SelfLearning(n_iter=15, batch_size=_ALL, pool=_ALL, memory=fading(0.7), noise=0.1)
-# The same at the length of our longest fits: what those make of clouds that they fail on is far ahead of quick wrong maps.
-_RIVAL_CLIMBS = (
-    SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015),
-    SelfLearning(n_iter=40, batch_size=5000, pool=10_000, memory=averaging, noise=0.1, lead=0.05, tol=0.003),
-)
+# Rivals go through the last stages of the default recipe, behind the exploration that makes the most of wrong starts: what
+# those make of clouds that they fail on is far ahead of quick wrong maps.
+_RIVAL_STAGES = (EXPLORE_HEAD, CLIMB, DEFAULT.refinement)
+# Points times directions of all rivals together, unless one has more.
+_WORK_OF_RIVALS = 600_000
 # How often a wrong map is drawn while it comes home.
 _DRAWS = 3
 # Random splits of the directions in two views.
@@ -154,13 +155,13 @@ def _judged_beside_rivals(
     X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: int, progress: Progress
 ) -> Verdict:
     """Compare with wrong maps that were fitted to all points, for as long as any fit."""
-    pool = max(climb.pool for climb in _RIVAL_CLIMBS)
+    pool = max(stage.pool for stage in _RIVAL_STAGES if isinstance(stage, SelfLearning))
     A, B = _shared_space(head_rows(X, pool), head_rows(Y, pool), Q, min(Q.shape))
-    n_rivals = _clip(6000 // min(A.shape[0], B.shape[0]), 1, 4)
-    rivals = [_lost(A, B, _RIVAL_CLIMBS, rng, _renamed("rivals", progress)) for _ in range(n_rivals)]
+    n_rivals = _clip(_WORK_OF_RIVALS // (min(A.shape[0], B.shape[0]) * A.shape[1]), 1, 4)
+    rivals = [_lost(A, B, _RIVAL_STAGES, rng, _renamed("rivals", progress)) for _ in range(n_rivals)]
     A, B = head_rows(A, n_points), head_rows(B, 2 * n_points)
     fewest = min(A.shape[0], B.shape[0])
-    evidence = _compared(A, B, rivals, _dimension(Q, fewest), 2 * _clip(1200 // fewest, 1, 6), rng, progress)
+    evidence = _compared(A, B, rivals, _dimension(Q, fewest), _clip(2400 // fewest, 4, 12), rng, progress)
     return _decided({"n_rivals": n_rivals, **evidence})
 
 
@@ -198,9 +199,9 @@ def _dimension(Q: Array, n_points: int) -> int:
 
 
 def _lost(
-    A: Array, B: Array, climbs: Sequence[SelfLearning], rng: np.random.Generator, progress: Progress = no_progress
+    A: Array, B: Array, stages: Sequence[Solver], rng: np.random.Generator, progress: Progress = no_progress
 ) -> Array:
-    """A wrong map: principal directions turned round at random, then climbed on halves of the points or less.
+    """A wrong map: principal directions turned round at random, then improved; self-learning is on halves or less.
 
     One that comes nearer to the map that is judged, which is the identity here, than chance does is on its way home and not
     wrong: another is drawn, or at last its start taken.
@@ -209,9 +210,10 @@ def _lost(
     half = -(-min(A.shape[0], B.shape[0]) // 2)
     for _ in range(_DRAWS):
         start = Q = from_numpy(np.diag(rng.choice([-1.0, 1.0], dimension)), A)
-        for climb in climbs:
-            on_parts = replace(climb, batch_size=min(climb.batch_size, half))
-            Q = on_parts(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
+        for stage in stages:
+            if isinstance(stage, SelfLearning):
+                stage = replace(stage, batch_size=min(stage.batch_size, half))
+            Q = stage(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
         if np.trace(to_numpy(Q)) <= 2 * sqrt(dimension):
             return Q
     return start
@@ -266,7 +268,9 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # From benchmarks/verdict.py. _ALIGNED is a strength of 0.071, and beside rivals, where wrong maps have 0.040 at most, of 0.042.
 _EVEN_STRENGTH = 0.05
-_EVEN_BESIDE_RIVALS = 0.03
+_EVEN_BESIDE_RIVALS = 0.0225
+# Where views hardly ever agree, a few more agreements than those of wrong maps are no evidence.
+_CHANCE = 0.003
 _ALIGNED = 2 / 3
 _FAILED = 1 / 3
 
@@ -291,7 +295,7 @@ def _gain(evidence: Mapping[str, Any]) -> float:
 
 def _lift(evidence: Mapping[str, Any]) -> float:
     """How many times (log) more often the views agree than for wrong maps; a few agreements are always to be expected."""
-    few = 2 / float(evidence["n_points"])
+    few = 2 / float(evidence["n_points"]) + _CHANCE
     return log((evidence["agreement"] + few) / (evidence["agreement_of_wrong_maps"] + few))
 
 
