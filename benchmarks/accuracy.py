@@ -41,7 +41,9 @@ REVERSED = {
     **{"-".join(pair.split("-")[::-1]): pair for pair in WORDS},
     "use-minilm": "encoders",
 }
-PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *REVERSED]
+# Pairs that are too unlike, reached through English.
+VIA = {f"{pair} via en": pair for pair in ("fi-ja", "es-fi", "es-ja")}
+PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *VIA, *REVERSED]
 
 
 class Case:
@@ -50,6 +52,7 @@ class Case:
     def __init__(self, pair: str, data: Path | None) -> None:
         self.pair = pair
         self.eval: tuple[np.ndarray, np.ndarray] | None = None
+        self.via = damastes.read_vectors(data / "vectors/en.spacy.npz") if pair in VIA else None
         if pair in REVERSED:
             straight = Case(REVERSED[pair], data)
             self.source, self.target = straight.target, straight.source
@@ -76,7 +79,7 @@ class Case:
             test = [(word, word) for word in common if self.source.row(word) >= 5000]
             self.forward, self.backward = test, test
         else:
-            problem = load(pair, data)
+            problem = load(VIA.get(pair, pair), data)
             self.source, self.target, self.forward, self.backward = (
                 problem.source,
                 problem.target,
@@ -136,7 +139,7 @@ def supervised_cell(case: Case) -> dict[str, Any]:
 
 def default_cell(case: Case, seed: int) -> dict[str, Any]:
     begin = time.perf_counter()
-    alignment = damastes.align(case.source, case.target, random_state=seed)
+    alignment = damastes.align(case.source, case.target, via=case.via, random_state=seed)
     row: dict[str, Any] = {"pair": case.pair, "method": "default", "seed": seed, "seconds": time.perf_counter() - begin}
     row |= {"stages": dict(alignment.seconds), "verdict": alignment.verdict.to_json()}
     row["routes"] = [

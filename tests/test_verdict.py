@@ -8,7 +8,7 @@ import pytest
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT
 from damastes.solvers import Refinement
-from damastes.verdict import _RIVAL_STAGES, Verdict, _lost, judge
+from damastes.verdict import _RIVAL_STAGES, Verdict, _decided, _lost, judge
 from planted import planted
 
 
@@ -106,6 +106,14 @@ def test_a_long_fit_to_noise_is_no_better_than_its_rivals(monkeypatch):
     found = verdict(X, Y, Q)
     assert found.label == "failed"
     assert found.evidence["n_rivals"] == 4
+
+
+def test_beside_rivals_few_points_need_more_evidence():
+    seen = {"n_rivals": 4, "closeness": 0.5, "closeness_of_wrong_maps": 0.45}
+    few = {**seen, "n_points": 50, "agreement": 0.04, "agreement_of_wrong_maps": 0.01}
+    many = {**seen, "n_points": 3000, "agreement": 0.04, "agreement_of_wrong_maps": 0.023}
+    assert _decided(many).label == "aligned"
+    assert _decided(few).label == "uncertain"
 
 
 def test_maps_that_come_home_do_not_serve_as_wrong_ones():

@@ -264,9 +264,11 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071, and beside rivals of 0.018.
+# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071; beside rivals of 0.018 and, since few points leave more to
+# chance, three times as much for 50.
 _EVEN_STRENGTH = 0.05
 _EVEN_BESIDE_RIVALS = 0.0125
+_FEW_POINTS = 100
 # Where views hardly ever agree, a few more agreements than those of wrong maps are no evidence.
 _CHANCE = 0.003
 _ALIGNED = 2 / 3
@@ -280,7 +282,9 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     and points that a fit has seen for long keep some agreement.
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
-    even = _EVEN_BESIDE_RIVALS if "n_rivals" in evidence else _EVEN_STRENGTH
+    even = _EVEN_STRENGTH
+    if "n_rivals" in evidence:
+        even = _EVEN_BESIDE_RIVALS * (1 + _FEW_POINTS / float(evidence["n_points"]))
     score = strength * strength / (strength * strength + even * even)
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 

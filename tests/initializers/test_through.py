@@ -11,7 +11,7 @@ from damastes.initializers import Convex, Random, Through
 from damastes.pairs import Pairs
 from damastes.recipes import Recipe
 from damastes.retrieval import Nearest
-from damastes.solvers import Refinement, Stochastic
+from damastes.solvers import Refinement, SelfLearning, Stochastic
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +51,15 @@ def test_a_third_space_is_a_way_round(rotation):
     assert right(direct) < 0.1
     assert right(round_about) == 1
     assert [tried["initializer"] for tried in round_about.history["routes"]][-1].startswith("Through")
+
+
+def test_behind_a_third_space_comes_the_climb_and_no_exploration(rotation):
+    words = damastes.samples.load("en").matrix[:420]
+    climb = SelfLearning(n_iter=2, batch_size=200, pool=400)
+    recipe = Recipe(
+        "picky", Frame(), OnlyWithTheThird(), Stochastic(schedule=()), Refinement(1), climb=climb, unordered_climb=climb
+    )
+    found = damastes.align(words[:400], words[:400] @ rotation, recipe=recipe, via=words @ rotation @ rotation)
+    first, last = (tried["solver"] for tried in found.history["routes"])
+    assert first.startswith("Stochastic")
+    assert last.startswith("SelfLearning")
