@@ -72,7 +72,7 @@ _VIEWS = 4
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
 # Scores between these are a doubt.
-_DOUBT = (0.1, 0.95)
+_DOUBT = (0.03, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
