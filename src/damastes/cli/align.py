@@ -144,7 +144,12 @@ def _report(
         print_evaluations(evaluations)
         typer.echo("")
     typer.echo(f"Written to {output}/: map.safetensors, lexicon.tsv ({record['lexicon']['pairs']:,} pairs), run.json")
-    typer.echo(f"Next:  damastes translate {output} WORD")
+    if verdict is not None and verdict.label == "failed":
+        print_text(
+            "Next:  a few known pairs (--pairs FILE), or a third space that both sides are more like (--via FILE), may help"
+        )
+    else:
+        typer.echo(f"Next:  damastes translate {output} WORD")
 
 
 def _known_pairs(
