@@ -264,10 +264,10 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071; beside rivals of 0.018 and, since few points leave more to
+# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071; beside rivals of 0.023 and, since few points leave more to
 # chance, three times as much for 50.
 _EVEN_STRENGTH = 0.05
-_EVEN_BESIDE_RIVALS = 0.0125
+_EVEN_BESIDE_RIVALS = 0.0165
 _FEW_POINTS = 100
 # Where views hardly ever agree, a few more agreements than those of wrong maps are no evidence.
 _CHANCE = 0.003
