@@ -58,7 +58,7 @@ _MAX_DIMENSION = 100
 _CLIMB = SelfLearning(n_iter=4, batch_size=_ALL, pool=_ALL, memory=fading(0.0))
 # What makes a wrong map of random signs: batches of half the points find better fits to noise, and sooner, than rounds on all
 # of them, as the fits do that are to be judged. With twice as many, clusters begin to come home.
-_WRONG_CLIMB = SelfLearning(n_iter=15, batch_size=_ALL, pool=_ALL, memory=fading(0.7), noise=0.1)
+_WRONG_CLIMB = SelfLearning(n_iter=15, pool=_ALL, memory=fading(0.7), noise=0.1)
 # Rivals go through the last stages of the default recipe, behind the exploration that makes the most of wrong starts: what
 # those make of clouds that they fail on is far ahead of quick wrong maps.
 _RIVAL_STAGES = (EXPLORE_HEAD, CLIMB, DEFAULT.refinement)
