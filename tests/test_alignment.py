@@ -493,6 +493,33 @@ class TestRoutes:
         # The verdict on the alignment is that on the map it ends with.
         assert alignment.verdict == Verdict("failed", 0.0)
 
+    @pytest.mark.parametrize(
+        ("finals", "calls", "chosen"),
+        [
+            ((0.9,), (1, 0, 0), 0),
+            ((0.4, 0.9), (1, 1, 0), 1),
+            ((0.4, 0.1, 0.2), (1, 1, 1), 0),
+            ((0.1, 0.2, 0.5), (1, 1, 1), 2),
+        ],
+    )
+    def test_the_others_get_their_turn_when_the_end_of_a_promising_one_is_in_doubt(
+        self, rotated, monkeypatch, finals, calls, chosen
+    ):
+        X, Y, Q, _ = rotated
+        ends = iter(finals)
+
+        def look(*_, thorough=True, **__):
+            score = next(ends) if thorough else 0.8
+            return Verdict("aligned" if score > 0.7 else "uncertain", score, {"closeness": 0.0})
+
+        monkeypatch.setattr("damastes.alignment.judge", look)
+        starts = [Fixed(Q @ np.diag(np.where(np.arange(15) == k, -1.0, 1.0))) for k in range(3)]
+        alignment = damastes.align(X, Y, recipe=of_routes(*starts))
+        assert tuple(start.calls for start in starts) == calls
+        assert alignment.Q is starts[chosen].Q
+        assert alignment.verdict.score == max(finals)
+        assert len(alignment.history["routes"]) == len(finals)
+
     def test_a_fallback_that_can_not_work_here_is_recorded(self, rotated):
         X, Y, Q, _ = rotated
         last = Fixed(Q)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from os import PathLike
@@ -32,7 +32,7 @@ from damastes.matching import Certificate, certify
 from damastes.pairs import Pairs
 from damastes.recipes import Recipe, Route, recipe_named
 from damastes.retrieval import CSLS, Biases, Cosines, MutualPairs, Neighbours, Retriever, mutual_pairs
-from damastes.solvers import Solver, carry
+from damastes.solvers import Solution, Solver, carry
 from damastes.transport import Assignment, Sinkhorn
 from damastes.vectors import Vectors, as_vectors
 from damastes.verdict import Verdict, judge
@@ -127,19 +127,27 @@ def align(
 
         # Two maps in a row are no weak start: exploring would lose it where the texts differ.
         chosen = replace(chosen, fallbacks=(*chosen.fallbacks, Route(Through(land), climb or chosen.solver)))
-    Q, history = _best_route(chosen, X, Y, known, rng, report, clock)
-    if chosen.finish is not None:
-        frames = [chosen.finish.fit(cloud) for cloud in clouds]
-        before, (X, Y) = (X @ Q, Y), (frame(cloud) for frame, cloud in zip(frames, clouds, strict=True))
-        Q = carry(before, (X, Y), n_points=_CARRIED, pairs=known)
-    if climb is not None:
-        solution = climb(X, Y, Q, pairs=known, rng=rng, progress=report)
-        Q, history["climb"] = solution.Q, solution.history
-    solution = chosen.refinement(X, Y, Q, pairs=known, rng=rng, progress=report)
-    Q, history["refinement"] = solution.Q, solution.history
-    clock.lap("refinement")
-    verdict = judge(X, Y, Q, rng=_branch(rng), progress=report)
-    clock.lap("verdict")
+    end_frames = frames if chosen.finish is None else [chosen.finish.fit(cloud) for cloud in clouds]
+    A, B = (X, Y) if chosen.finish is None else (frame(cloud) for frame, cloud in zip(end_frames, clouds, strict=True))
+    best: tuple[Verdict, Solution, dict[str, Any]] | None = None
+    for Q, history in _promising(chosen, X, Y, known, rng, report, clock):
+        if chosen.finish is not None:
+            Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
+        if climb is not None:
+            solution = climb(A, B, Q, pairs=known, rng=rng, progress=report)
+            Q, history["climb"] = solution.Q, solution.history
+        solution = chosen.refinement(A, B, Q, pairs=known, rng=rng, progress=report)
+        history["refinement"] = solution.history
+        clock.lap("refinement")
+        verdict = judge(A, B, solution.Q, rng=_branch(rng), progress=report)
+        clock.lap("verdict")
+        if best is None or verdict.score > best[0].score:
+            best = verdict, solution, history
+        # A quick look may have been content with a wrong map; then the other routes get their turn.
+        if verdict.label == "aligned":
+            break
+    assert best is not None
+    verdict, solution, history = best
 
     made = {
         "recipe": _written(chosen),
@@ -149,7 +157,7 @@ def align(
         "target": {"name": target.name, "n": len(target), "dimension": target.dimension},
         "n_pairs": len(known),
     }
-    mapping = Map(Q, frames[0], frames[1], made, solution.metric)
+    mapping = Map(solution.Q, end_frames[0], end_frames[1], made, solution.metric)
     return Alignment(mapping, source, target, history, clock.seconds, verdict)
 
 
@@ -162,7 +170,7 @@ def _branch(rng: np.random.Generator) -> np.random.Generator:
 _CARRIED = 3000
 
 
-def _best_route(
+def _promising(
     recipe: Recipe,
     X: Array,
     Y: Array,
@@ -170,11 +178,15 @@ def _best_route(
     rng: np.random.Generator,
     progress: Progress,
     clock: _Clock,
-) -> tuple[Array, dict[str, Any]]:
-    """Try the recipe's routes until the verdict on one is "aligned"; return the map of the best, and what was tried."""
+) -> Iterator[tuple[Array, dict[str, Any]]]:
+    """Try the recipe's routes in order; yield the maps that a quick look calls "aligned", or at last the best of them.
+
+    Each comes with its history, and with what was tried so far.
+    """
     routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
     tried: list[dict[str, Any]] = []
     best: tuple[float, Array, dict[str, Any]] | None = None
+    none_yet = True
     for route in routes:
         names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
         try:
@@ -190,17 +202,22 @@ def _best_route(
             continue
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
-            return solution.Q, history
+            yield solution.Q, history
+            return
         verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
         clock.lap("verdict")
         tried.append({**names, "verdict": verdict.to_json()})
         if best is None or verdict.score > best[0]:
-            best = verdict.score, solution.Q, history
+            best = verdict.score, solution.Q, {**history, "routes": tried}
         # Where nothing can be judged, no other route could be preferred.
-        if verdict.label == "aligned" or "closeness" not in verdict.evidence:
+        if "closeness" not in verdict.evidence:
             break
-    assert best is not None
-    return best[1], {**best[2], "routes": tried}
+        if verdict.label == "aligned":
+            none_yet = False
+            yield solution.Q, {**history, "routes": tried}
+    if none_yet:
+        assert best is not None
+        yield best[1:]
 
 
 @dataclass(frozen=True, eq=False)
