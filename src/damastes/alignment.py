@@ -130,14 +130,15 @@ def align(
     end_frames = frames if chosen.finish is None else [chosen.finish.fit(cloud) for cloud in clouds]
     A, B = (X, Y) if chosen.finish is None else (frame(cloud) for frame, cloud in zip(end_frames, clouds, strict=True))
     best: tuple[Verdict, Solution, dict[str, Any]] | None = None
-    for Q, history in _promising(chosen, X, Y, known, rng, report, clock):
+    for Q, passes, history in _promising(chosen, X, Y, known, rng, report, clock):
         if chosen.finish is not None:
             Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
-        if climb is not None:
-            solution = climb(A, B, Q, pairs=known, rng=rng, progress=report)
-            Q, history["climb"] = solution.Q, solution.history
-        solution = chosen.refinement(A, B, Q, pairs=known, rng=rng, progress=report)
-        history["refinement"] = solution.history
+        for _ in range(passes):
+            if climb is not None:
+                solution = climb(A, B, Q, pairs=known, rng=rng, progress=report)
+                Q, history["climb"] = solution.Q, [*history.get("climb", []), *solution.history]
+            solution = chosen.refinement(A, B, Q, pairs=known, rng=rng, progress=report)
+            Q, history["refinement"] = solution.Q, [*history.get("refinement", []), *solution.history]
         clock.lap("refinement")
         verdict = judge(A, B, solution.Q, rng=_branch(rng), progress=report)
         clock.lap("verdict")
@@ -178,14 +179,14 @@ def _promising(
     rng: np.random.Generator,
     progress: Progress,
     clock: _Clock,
-) -> Iterator[tuple[Array, dict[str, Any]]]:
+) -> Iterator[tuple[Array, int, dict[str, Any]]]:
     """Try the recipe's routes in order; yield the maps that a quick look calls "aligned", or at last the best of them.
 
-    Each comes with its history, and with what was tried so far.
+    Each comes with the passes through the last stages that it needs, and with its history.
     """
     routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
     tried: list[dict[str, Any]] = []
-    best: tuple[float, Array, dict[str, Any]] | None = None
+    best: tuple[float, tuple[Array, int, dict[str, Any]]] | None = None
     none_yet = True
     for route in routes:
         names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
@@ -202,22 +203,23 @@ def _promising(
             continue
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
-            yield solution.Q, history
+            yield solution.Q, route.passes, history
             return
         verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
         clock.lap("verdict")
         tried.append({**names, "verdict": verdict.to_json()})
+        found = solution.Q, route.passes, {**history, "routes": tried}
         if best is None or verdict.score > best[0]:
-            best = verdict.score, solution.Q, {**history, "routes": tried}
+            best = verdict.score, found
         # Where nothing can be judged, no other route could be preferred.
         if "closeness" not in verdict.evidence:
             break
         if verdict.label == "aligned":
             none_yet = False
-            yield solution.Q, {**history, "routes": tried}
+            yield found
     if none_yet:
         assert best is not None
-        yield best[1:]
+        yield best[1]
 
 
 @dataclass(frozen=True, eq=False)

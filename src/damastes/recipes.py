@@ -27,10 +27,14 @@ __all__ = ["AUTHORS", "DEFAULT", "PAPER", "Recipe", "Route", "recipe_named"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way to a map: where it starts, and how it improves."""
+    """One way to a map: where it starts, how it improves, and how often the last stages of the recipe follow.
+
+    From a weak start one pass may stop halfway, since its memory grows as long as it lasts; more than are needed lose rare words.
+    """
 
     initializer: Initializer
     solver: Solver
+    passes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +87,29 @@ AUTHORS = Recipe(
 )
 
 
-def _explore(n_iter: int, pool: int = 200_000) -> Subspace:
+def _explore(n_iter: int, batch_size: int = 1000, pool: int = 200_000) -> Subspace:
     """Batches without a memory at first (a learning rate that forgets Q), then settling.
 
     In the leading directions, with a flatter spectrum: of all that was tried this comes home from the weakest starts.
     """
     return Subspace(
         Stochastic(
-            schedule=(Phase(n_iter, 1000, lr=1e6), Phase(30, 1500, lr=500.0), Phase(30, 1500, lr=150.0)),
+            schedule=(Phase(n_iter, batch_size, lr=1e6), Phase(30, 1500, lr=500.0), Phase(30, 1500, lr=150.0)),
             coupling=Sinkhorn(reg=0.03, tol=5e-2, max_iter=8),
             pool=pool,
         )
     )
 
 
-# Where the texts are of different kinds, the frequent words of both still correspond and the others do not.
-EXPLORE_HEAD = _explore(150, pool=5000)
+# Where the texts are of different kinds, the frequent words of both still correspond and the others do not. The signal is weaker
+# there: it takes larger batches, in which more points meet their partners, and more of them.
+EXPLORE_HEAD = _explore(400, batch_size=2000, pool=5000)
 
 # Batches of a third of the pool.
 CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
 
-# The cheap start solves similar spaces, independent components unlike ones; those of the head, spaces of unlike texts.
+# The cheap start solves similar spaces, independent components unlike ones; those of the head, spaces of unlike texts. What is
+# harder gets another draw of each.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
@@ -115,8 +121,9 @@ DEFAULT = Recipe(
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),
-        Route(IndependentComponents(n_fit=5000), EXPLORE_HEAD),
+        Route(IndependentComponents(n_fit=5000), EXPLORE_HEAD, passes=2),
         Route(IndependentComponents(n_starts=40), _explore(300)),
+        Route(IndependentComponents(n_fit=5000, n_starts=40), EXPLORE_HEAD, passes=2),
     ),
 )
 
