@@ -98,7 +98,8 @@ def align(
         climb=None if refinement else chosen.climb,
         unordered_climb=None if refinement else chosen.unordered_climb,
     )
-    climb = chosen.climb if source.ordered and target.ordered else chosen.unordered_climb
+    ordered = source.ordered and target.ordered
+    climb = chosen.climb if ordered else chosen.unordered_climb
     rng = as_generator(random_state)
     report = progress or no_progress
     clock = _Clock()
@@ -133,7 +134,7 @@ def align(
     for Q, passes, history in _promising(chosen, X, Y, known, rng, report, clock):
         if chosen.finish is not None:
             Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
-        for _ in range(passes):
+        for _ in range(passes if ordered else 1):
             if climb is not None:
                 solution = climb(A, B, Q, pairs=known, rng=rng, progress=report)
                 Q, history["climb"] = solution.Q, [*history.get("climb", []), *solution.history]

@@ -27,9 +27,10 @@ __all__ = ["AUTHORS", "DEFAULT", "PAPER", "Recipe", "Route", "recipe_named"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way to a map: where it starts, how it improves, and how often the last stages of the recipe follow.
+    """One way to a map: where it starts, how it improves, and how often the last stages follow when the clouds are ordered.
 
-    From a weak start one pass may stop halfway, since its memory grows as long as it lasts; more than are needed lose rare words.
+    From the head alone one pass may stop halfway, since its memory grows as long as it lasts; more than are needed lose rare
+    words.
     """
 
     initializer: Initializer

@@ -8,8 +8,8 @@ holds where it was not fitted, and better than maps that are wrong on these very
 * closeness: how near the mapped held-out points are to their answers;
 * two views: the directions of the space are split at random in two halves. Does the answer of a held-out point in one view
   come out of the other view as well, and mutually? By chance it hardly ever does;
-* wrong maps: Q with random signs on the principal directions keeps the second moments of both clouds and destroys everything
-  else. Climbed for a while and looked at in the same way, such maps say what closeness and agreement are worth for this
+* wrong maps: Q with half of the principal directions turned round keeps the second moments of both clouds and destroys
+  everything else. Climbed for a while and looked at in the same way, such maps say what closeness and agreement are worth for this
   number of points, dimension and noise;
 * rivals: a long fit remembers also the points that a look holds out, so that a wrong one is ahead of quick wrong maps. Where
   these leave a doubt, wrong maps that were fitted for as long as any take their place.
@@ -202,14 +202,15 @@ def _dimension(Q: Array, n_points: int) -> int:
 def _lost(
     A: Array, B: Array, stages: Sequence[Solver], rng: np.random.Generator, progress: Progress = no_progress
 ) -> Array:
-    """A wrong map: principal directions turned round at random, then improved.
+    """A wrong map: a random half of the principal directions turned round, then improved.
 
     One that comes nearer to the map that is judged, which is the identity here, than chance does is on its way home and not
     wrong: another is drawn, or at last its start taken.
     """
     dimension = A.shape[1]
     for _ in range(_DRAWS):
-        start = Q = from_numpy(np.diag(rng.choice([-1.0, 1.0], dimension)), A)
+        signs = rng.permutation(np.where(np.arange(dimension) < dimension // 2, -1.0, 1.0))
+        start = Q = from_numpy(np.diag(signs), A)
         for stage in stages:
             Q = stage(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
         if np.trace(to_numpy(Q)) <= 2 * sqrt(dimension):
