@@ -520,6 +520,14 @@ class TestRoutes:
         assert alignment.verdict.score == max(finals)
         assert len(alignment.history["routes"]) == len(finals)
 
+    @pytest.mark.parametrize(("ordered", "passes"), [(True, 3), (False, 1)])
+    def test_the_last_stages_follow_as_often_as_a_route_asks_where_there_is_an_order(self, rotated, ordered, passes):
+        X, Y, Q, _ = rotated
+        sides = [damastes.Vectors(None, Z, ordered=ordered) for Z in (X, Y)]
+        routes = of_routes(Fixed(-Q), Route(Fixed(Q), AS_IT_IS, passes=3))
+        alignment = damastes.align(*sides, recipe=dataclasses.replace(routes, refinement=Refinement(n_epochs=2)))
+        assert len(alignment.history["refinement"]) == 2 * passes
+
     def test_a_fallback_that_can_not_work_here_is_recorded(self, rotated):
         X, Y, Q, _ = rotated
         last = Fixed(Q)

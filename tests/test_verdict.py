@@ -171,3 +171,11 @@ def test_a_verdict_speaks_and_goes_to_json():
     record = json.loads(json.dumps(found.to_json()))
     assert record == {"label": "aligned", "score": found.score, "evidence": dict(found.evidence)}
     assert Verdict(**record) == found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wrong_map_starts_with_half_of_the_directions_turned_round(seed):
+    X, Y, _ = scene(d=24)
+    start = _lost(X, Y, (), np.random.default_rng(seed))
+    assert np.trace(start) == 0
+    np.testing.assert_array_equal(np.abs(start), np.eye(24))
