@@ -148,13 +148,22 @@ def test_array_libraries_agree(asarray, dtype):
 
 
 def test_nothing_is_written_to_and_progress_counts_up():
-    X, Y, Q = scene(n=100)
+    X, Y, Q = scene(n=150)
     before = [Z.copy() for Z in (X, Y, Q)]
     seen = []
     verdict(X, Y, Q, progress=lambda stage, done, total, info: seen.append((stage, done, total)))
     for Z, copy in zip((X, Y, Q), before, strict=True):
         np.testing.assert_array_equal(Z, copy)
     assert seen == [("verdict", done, seen[-1][2]) for done in range(1, seen[-1][2] + 1)]
+
+
+@pytest.mark.parametrize(("n", "met"), [(60, True), (150, False)])
+def test_few_points_meet_rivals_however_clear_the_map_looks(n, met):
+    X, Y, Q = scene(n=n, d=12, noise=0.05)
+    assert verdict(X, Y, Q, thorough=False).score > 0.95
+    found = verdict(X, Y, Q)
+    assert ("n_rivals" in found.evidence) == met
+    assert found.label == "aligned"
 
 
 @pytest.mark.parametrize(("n", "d"), [(10, 8), (200, 2)])

@@ -71,8 +71,9 @@ _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
-# Scores between these are a doubt.
+# Scores between these are a doubt, and of so few points also higher ones.
 _DOUBT = (0.03, 0.95)
+_FEW_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,8 @@ def judge(
     -----
     Five looks of 13 products of n_points/2 × 2·n_points scores in at most 100 directions, and 45 smaller ones for the wrong
     maps: a few seconds, whatever the size of the clouds, and less when a third of the points leave no doubt that the map is
-    right. A thorough look at a doubt adds a fit of the first 10,000 points (several of fewer points), and is at twice as many
-    points. Allocates n_points × 2·n_points scores, four times as much in doubt.
+    right. A thorough look at a doubt, or at 100 points or fewer, adds a fit of the first 10,000 points (several of fewer points),
+    and is at twice as many points. Allocates n_points × 2·n_points scores, four times as much in doubt.
     """
     fewer = n_points // 3
     if _ENOUGH_FOR_A_GLANCE <= fewer < min(X.shape[0], Y.shape[0]):
@@ -130,7 +131,9 @@ def judge(
         if glance.score >= _CLEAR:
             return glance
     verdict = _judged(X, Y, Q, rng, n_points, progress)
-    if thorough and "closeness" in verdict.evidence and _DOUBT[0] < verdict.score < _DOUBT[1]:
+    # Of few points a fit remembers every one, and a wrong map may look clear.
+    highest = _DOUBT[1] if min(X.shape[0], Y.shape[0]) > _FEW_POINTS else 1.0
+    if thorough and "closeness" in verdict.evidence and _DOUBT[0] < verdict.score < highest:
         verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
     return verdict
 
@@ -269,7 +272,6 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 # chance, three times as much for 50.
 _EVEN_STRENGTH = 0.05
 _EVEN_BESIDE_RIVALS = 0.0165
-_FEW_POINTS = 100
 # Where views hardly ever agree, a few more agreements than those of wrong maps are no evidence.
 _CHANCE = 0.003
 _ALIGNED = 2 / 3
