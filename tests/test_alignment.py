@@ -593,7 +593,7 @@ class TestVerdict:
         np.testing.assert_array_equal(*maps)
 
     def test_its_steps_are_reported(self):
-        X, Y, *_ = scene("mixture", 1, n=60, d=6)
+        X, Y, *_ = scene("mixture", 1, n=120, d=6)
         calls = []
         damastes.align(X, Y, progress=lambda stage, done, total, info: calls.append((stage, done, total)), **QUICK)
         steps = [call[1:] for call in calls if call[0] == "verdict"]
