@@ -188,7 +188,6 @@ def _promising(
     routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
     tried: list[dict[str, Any]] = []
     best: tuple[float, tuple[Array, int, dict[str, Any]]] | None = None
-    none_yet = True
     for route in routes:
         names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
         try:
@@ -216,9 +215,8 @@ def _promising(
         if "closeness" not in verdict.evidence:
             break
         if verdict.label == "aligned":
-            none_yet = False
             yield found
-    if none_yet:
+    if not any(record.get("verdict", {}).get("label") == "aligned" for record in tried):
         assert best is not None
         yield best[1]
 
