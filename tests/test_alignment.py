@@ -10,9 +10,9 @@ import damastes
 from damastes import Frame, Recipe, samples
 from damastes.initializers import Anchors, Convex, Random, Start
 from damastes.procrustes import orthogonal_procrustes
-from damastes.recipes import Route
+from damastes.recipes import Head, Route
 from damastes.retrieval import ISF, Nearest
-from damastes.solvers import Phase, Refinement, Stochastic
+from damastes.solvers import Phase, Refinement, Solution, Stochastic
 from damastes.verdict import Verdict
 from planted import assert_same_kind, cloud, orthogonal
 
@@ -527,6 +527,34 @@ class TestRoutes:
         routes = of_routes(Fixed(-Q), Route(Fixed(Q), AS_IT_IS, passes=3))
         alignment = damastes.align(*sides, recipe=dataclasses.replace(routes, refinement=Refinement(n_epochs=2)))
         assert len(alignment.history["refinement"]) == 2 * passes
+
+    @pytest.mark.parametrize("known", [False, True])
+    def test_a_head_is_framed_by_itself_and_its_map_is_the_start_of_the_whole(self, rotated, known):
+        X, Y, Q, partner = rotated
+        # Points in order, the first 60 of which are far to one side, and their partners too.
+        aside = np.zeros(15)
+        aside[0] = 3.0
+        X = np.concatenate([X[:60] + aside, X[60:]])
+        Y = np.concatenate([Y[partner[:60]] + aside @ Q, Y[partner[60:]]])
+        seen = []
+
+        def watched(x, y, start, *, pairs, rng, progress=None):
+            seen.append((x, y, len(pairs)))
+            return Solution(start, [])
+
+        sides = [damastes.Vectors(None, Z, ordered=True) for Z in (X, Y)]
+        route = Route(Fixed(Q), watched, head=Head(60, watched))
+        pairs = [(5, 5), (100, 100)] if known else None
+        alignment = damastes.align(*sides, recipe=of_routes(Fixed(-Q), route), pairs=pairs)
+        (x, y, n_pairs), (whole_x, whole_y, all_pairs) = seen
+        assert (len(x), len(y), len(whole_x), len(whole_y)) == (60, 60, 200, 200)
+        for Z in (x, y):
+            assert np.linalg.norm(Z.mean(axis=0)) < 0.3 < np.linalg.norm(whole_x[:60].mean(axis=0))
+        np.testing.assert_allclose(x @ Q, y, atol=1e-6)
+        assert (n_pairs, all_pairs) == ((1, 2) if known else (0, 0))
+        assert "head" not in alignment.history["routes"][0]
+        assert alignment.history["routes"][1]["head"].startswith("Head(n_points=60, ")
+        np.testing.assert_allclose(alignment.Q, Q, atol=1e-6)
 
     def test_a_fallback_that_can_not_work_here_is_recorded(self, rotated):
         X, Y, Q, _ = rotated

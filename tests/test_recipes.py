@@ -61,12 +61,13 @@ class TestTheDefault:
         assert DEFAULT.finish == Frame(ridge=DEFAULT.finish.ridge)
         assert PAPER.finish is AUTHORS.finish is None
 
-    def test_describes_points_and_falls_back_on_independent_components(self):
+    def test_describes_points_and_falls_back_on_independent_components_and_on_the_head(self):
         assert isinstance(DEFAULT.initializer, Convex)
         assert DEFAULT.initializer.power == 0.5
         assert DEFAULT.initializer.mu > 0
         assert DEFAULT.fallbacks
-        assert all(isinstance(route.initializer, IndependentComponents) for route in DEFAULT.fallbacks)
+        assert all(route.head or isinstance(route.initializer, IndependentComponents) for route in DEFAULT.fallbacks)
+        assert any(route.head for route in DEFAULT.fallbacks)
         assert PAPER.fallbacks == AUTHORS.fallbacks == ()
 
     def test_ends_with_a_metric(self):

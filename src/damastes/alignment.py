@@ -20,12 +20,14 @@ from damastes._arrays import (
     as_generator,
     check_points,
     check_same_kind,
+    head_rows,
     namespace,
     no_progress,
     take_rows,
 )
 from damastes.errors import InputError
-from damastes.initializers import Initializer, Through
+from damastes.frame import Frame
+from damastes.initializers import Initializer, Start, Through
 from damastes.io.maps import save_map
 from damastes.mapping import Map
 from damastes.matching import Certificate, certify
@@ -131,7 +133,7 @@ def align(
     end_frames = frames if chosen.finish is None else [chosen.finish.fit(cloud) for cloud in clouds]
     A, B = (X, Y) if chosen.finish is None else (frame(cloud) for frame, cloud in zip(end_frames, clouds, strict=True))
     best: tuple[Verdict, Solution, dict[str, Any]] | None = None
-    for Q, passes, history in _promising(chosen, X, Y, known, rng, report, clock):
+    for Q, passes, history in _promising(chosen, clouds, X, Y, known, rng, report, clock):
         if chosen.finish is not None:
             Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
         for _ in range(passes if ordered else 1):
@@ -174,6 +176,7 @@ _CARRIED = 3000
 
 def _promising(
     recipe: Recipe,
+    clouds: Sequence[Array],
     X: Array,
     Y: Array,
     pairs: Pairs,
@@ -183,17 +186,19 @@ def _promising(
 ) -> Iterator[tuple[Array, int, dict[str, Any]]]:
     """Try the recipe's routes in order; yield the maps that a quick look calls "aligned", or at last the best of them.
 
-    Each comes with the passes through the last stages that it needs, and with its history.
+    X and Y are the framed clouds. Each map comes with the passes through the last stages that it needs, and with its history.
     """
     routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
     tried: list[dict[str, Any]] = []
     best: tuple[float, tuple[Array, int, dict[str, Any]]] | None = None
     for route in routes:
         names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
+        if route.head is not None:
+            names["head"] = _written(route.head)
         try:
-            start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
+            start, Q = _started(route, recipe.frame, clouds, X, Y, pairs, rng, progress)
             clock.lap("start")
-            solution = route.solver(X, Y, start.Q, pairs=pairs, rng=rng, progress=progress)
+            solution = route.solver(X, Y, Q, pairs=pairs, rng=rng, progress=progress)
             clock.lap("solver")
         except InputError as error:
             # Clouds that a fallback can not work on are no mistake of the user's.
@@ -219,6 +224,28 @@ def _promising(
     if not any(record.get("verdict", {}).get("label") == "aligned" for record in tried):
         assert best is not None
         yield best[1]
+
+
+def _started(
+    route: Route,
+    frame: Frame,
+    clouds: Sequence[Array],
+    X: Array,
+    Y: Array,
+    pairs: Pairs,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Start, Array]:
+    """Where a route starts, and the map that it goes on with."""
+    if route.head is None:
+        start = route.initializer(X, Y, pairs=pairs, rng=rng, progress=progress)
+        return start, start.Q
+    heads = [head_rows(cloud, route.head.n_points) for cloud in clouds]
+    x, y = (frame.fit(head)(head) for head in heads)
+    pairs = pairs.head(x.shape[0], y.shape[0])
+    start = route.initializer(x, y, pairs=pairs, rng=rng, progress=progress)
+    # The two frames differ by their centres alone, so that a rotation of one is a rotation of the other.
+    return start, route.head.solver(x, y, start.Q, pairs=pairs, rng=rng, progress=progress).Q
 
 
 @dataclass(frozen=True, eq=False)

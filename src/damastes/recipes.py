@@ -22,20 +22,33 @@ from damastes.solvers import (
 )
 from damastes.transport import Sinkhorn
 
-__all__ = ["AUTHORS", "DEFAULT", "PAPER", "Recipe", "Route", "recipe_named"]
+__all__ = ["AUTHORS", "DEFAULT", "PAPER", "Head", "Recipe", "Route", "recipe_named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first points of both clouds as clouds of their own, framed by themselves, and what improves a map between them.
+
+    Frequent words lie to one side of the others. With a centre of their own they are compared by what they mean and no longer
+    by how frequent they are. The recipe's frame must do no more than centre.
+    """
+
+    n_points: int
+    solver: Solver
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """One way to a map: where it starts, how it improves, and how often the last stages follow when the clouds are ordered.
 
-    From the head alone one pass may stop halfway, since its memory grows as long as it lasts; more than are needed lose rare
-    words.
+    With a `head` it starts, and improves first, among those points alone. From frequent words alone one pass may stop halfway,
+    since its memory grows as long as it lasts; more than are needed lose rare words.
     """
 
     initializer: Initializer
     solver: Solver
     passes: int = 1
+    head: Head | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,7 @@ def _explore(n_iter: int, batch_size: int = 1000, pool: int = 200_000) -> Subspa
             schedule=(Phase(n_iter, batch_size, lr=1e6), Phase(30, 1500, lr=500.0), Phase(30, 1500, lr=150.0)),
             coupling=Sinkhorn(reg=0.03, tol=5e-2, max_iter=8),
             pool=pool,
+            share=0.5,
         )
     )
 
@@ -109,8 +123,8 @@ EXPLORE_HEAD = _explore(400, batch_size=2000, pool=5000)
 # Batches of a third of the pool.
 CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
 
-# The cheap start solves similar spaces, independent components unlike ones; those of the head, spaces of unlike texts. What is
-# harder gets another draw of each.
+# The cheap start solves similar spaces, independent components unlike ones. What these miss is often in the frequent words alone:
+# the cheap start among them, or independent components of them. What is harder gets another draw.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
@@ -122,9 +136,9 @@ DEFAULT = Recipe(
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),
-        Route(IndependentComponents(n_fit=5000), EXPLORE_HEAD, passes=2),
-        Route(IndependentComponents(n_starts=40), _explore(300)),
-        Route(IndependentComponents(n_fit=5000, n_starts=40), EXPLORE_HEAD, passes=2),
+        Route(Convex(n_points=1500), EXPLORE_HEAD, passes=2, head=Head(2500, _explore(200))),
+        Route(IndependentComponents(n_fit=(5000, 10_000)), EXPLORE_HEAD, passes=2),
+        Route(IndependentComponents(n_fit=(5000, 10_000), n_starts=40), EXPLORE_HEAD, passes=2),
     ),
 )
 

@@ -57,7 +57,15 @@ class TestPlantedRotation:
     def test_points_beyond_the_first_never_matter(self, rng):
         X, Y, *_ = words(n=300, d=20)
         other = [np.concatenate([Z[:200], rng.standard_normal((30, 20))]) for Z in (X, Y)]
-        assert np.array_equal(start(*other, n_fit=200, n_points=100).Q, start(X, Y, n_fit=200, n_points=100).Q)
+        assert np.array_equal(start(*other, n_fit=(200,), n_points=100).Q, start(X, Y, n_fit=(200,), n_points=100).Q)
+
+    def test_every_number_of_points_gives_members_of_its_own(self):
+        X, Y, _, partner = words(1000, 100)
+        one, both = start(X, Y, n_fit=(1000,)), start(X, Y, n_fit=(800, 1000))
+        assert len(both.evidence["agreement"]) == 2 * len(one.evidence["agreement"])
+        assert found(X, Y, both.Q, partner) > 0.9
+        # What a cloud does not have can not be looked at twice.
+        assert np.array_equal(start(X, Y, n_fit=(1000, 5000)).Q, one.Q)
 
 
 def unit_cloud(n, d, rng):
@@ -158,7 +166,8 @@ def test_axes_agree_more_for_a_rotation_than_for_a_cloud_without_structure(rng):
         ({"shares": (0.0,)}, r"shares in \(0, 1\]"),
         ({"n_kept": 0}, "0 < n_kept ≤ n_starts"),
         ({"n_kept": 7}, "0 < n_kept ≤ n_starts"),
-        ({"n_fit": 2}, "n_fit ≥ 3 and n_points ≥ 1"),
+        ({"n_fit": (2,)}, "n_fit ≥ 3 and n_points ≥ 1"),
+        ({"n_fit": ()}, "n_fit ≥ 3 and n_points ≥ 1"),
         ({"n_points": 0}, "n_fit ≥ 3 and n_points ≥ 1"),
     ],
 )

@@ -96,6 +96,14 @@ class TestStep:
 
 
 class TestSampling:
+    @pytest.mark.parametrize(
+        ("share", "asked", "size"), [(1.0, 900, 900), (0.75, 900, 750), (0.75, 600, 600), (0.2, 900, 500)]
+    )
+    def test_batches_are_no_more_than_their_share_of_the_smaller_pool(self, rng, share, asked, size):
+        X, Y = rng.standard_normal((2000, 3)), rng.standard_normal((1000, 3))
+        solution = solve(X, Y, np.eye(3), schedule=(Phase(1, asked, 5.0),), pool=1500, share=share)
+        assert solution.history[0]["batch_size"] == size
+
     def test_points_outside_the_pool_never_matter(self, rng):
         scene = planted(80, 4)
         X, Y, Q = unit(scene.X), unit(scene.Y), near(scene.Q, rng)
@@ -135,6 +143,8 @@ def test_progress_hears_of_every_step():
     ("options", "message"),
     [
         ({"pool": 0}, "pool must be at least 1"),
+        ({"share": 0.0}, "share must be above 0 and at most 1"),
+        ({"share": 1.5}, "share must be above 0 and at most 1"),
         ({"schedule": (Phase(1, 0),)}, "batch_size ≥ 1"),
         ({"schedule": (Phase(-1),)}, "n_iter ≥ 0"),
         ({"schedule": (Phase(1, lr=0.0),)}, "lr > 0"),

@@ -67,7 +67,7 @@ def cells(setting: Setting) -> list[Cell]:
             {"data": data, "start": repr(start), "solver": repr(solver), "seed": seed},
             partial(_run, problem, clouds, first, solver, seed),
         )
-        for seed in range(setting.n_seeds(1))
+        for seed in range(setting.n_seeds(3))
         for size, lr in (*((size, _LR) for size in SIZES), *((size, float(size)) for size in _SCALED))
         for solver in [_solver(size, n_iter, lr)]
     ]
@@ -86,7 +86,7 @@ def cells(setting: Setting) -> list[Cell]:
 def layout(setting: Setting, results: Results) -> Layout:
     """Batch sizes across, as in the paper."""
     problem = _problem(setting)
-    n_seeds = setting.n_seeds(1)
+    n_seeds = setting.n_seeds(3)
     n_full = _QUICK_FULL if setting.quick else _FULL
 
     def of_size(size: int, lr: float, value: Callable[[Result], float]) -> list[float]:

@@ -32,19 +32,19 @@ class IndependentComponents:
     """Find independent axes on each side, match them by how they act together, couple the points, Q₀ = polar(Σ XᵀPY).
 
     Axes are matched by maximising tr(A Π Bᵀ Πᵀ) + 0.3⟨L, Π⟩ over plans Π of mass 1, where A and B say which axes are active
-    together and L how alike two axes are by themselves; many noisy starts vote. The sum runs over several numbers of axes:
-    the average is better than any member.
+    together and L how alike two axes are by themselves; many noisy starts vote. The sum runs over several numbers of axes,
+    and of points to find them on: the average is better than any member.
 
     Parameters
     ----------
     shares : numbers of axes, as shares of the smaller rank (and of at most 300)
-    n_fit : find axes on the first so many points
+    n_fit : find axes on the first so many points; every number gives members of its own
     n_points : couple the first so many points
     n_starts, n_kept : starts of the quadratic assignment, and how many of the best vote
     """
 
     shares: tuple[float, ...] = (1 / 3, 1 / 2, 2 / 3)
-    n_fit: int = 20_000
+    n_fit: tuple[int, ...] = (20_000,)
     n_points: int = 2500
     n_starts: int = 24
     n_kept: int = 8
@@ -55,32 +55,37 @@ class IndependentComponents:
         """Return Q₀; the evidence has the agreement of the matched axes. Known pairs join the sum. Allocates n_points²."""
         if not (self.shares and all(0 < share <= 1 for share in self.shares) and 0 < self.n_kept <= self.n_starts):
             raise InputError(f"IndependentComponents needs shares in (0, 1] and 0 < n_kept ≤ n_starts, got {self}")
-        if self.n_fit < 3 or self.n_points < 1:
+        if not self.n_fit or min(self.n_fit) < 3 or self.n_points < 1:
             raise InputError(f"IndependentComponents needs n_fit ≥ 3 and n_points ≥ 1, got {self}")
-        fit_x, fit_y = head_rows(X, self.n_fit), head_rows(Y, self.n_fit)
-        head_x, head_y = head_rows(X, self.n_points), head_rows(Y, self.n_points)
-        ranks = rank(fit_x), rank(fit_y)
+        # More points than there are would only be the same members once more.
+        n_fit = sorted({min(n, max(X.shape[0], Y.shape[0])) for n in self.n_fit})
+        members = [(n, size) for n in n_fit for size in self._sizes(head_rows(X, n), head_rows(Y, n))]
+        M, agreements = 0.0, []
+        for k, (n, size) in enumerate(members):
+            S, T = (independent_components(head_rows(Z, n), size, rng=rng) for Z in (X, Y))
+            matched, agreement = self._match_axes(to_numpy(S), to_numpy(T), rng)
+            agreements.append(agreement)
+            along = unit_rows(head_rows(S, self.n_points)) @ from_numpy(matched, X)
+            scores = unit_rows(along) @ unit_rows(head_rows(T, self.n_points)).T
+            heads = (head_rows(Z, min(n, self.n_points)) for Z in (X, Y))
+            M = M + Sinkhorn(reg=0.1, tol=1e-2, max_iter=30)(scores).cross(*heads)
+            progress("independent components", k + 1, len(members), {"agreement": agreement})
+        M = M / len(members)
+        if len(pairs):
+            share = pairs.trust(min(X.shape[0], Y.shape[0], self.n_points))
+            M = (1 - share) * M + share * pairs.cross(X, Y)
+        return Start(polar(M), {"n_axes": [size for _, size in members], "agreement": agreements})
+
+    def _sizes(self, X: Array, Y: Array) -> list[int]:
+        """Numbers of axes for these points."""
+        ranks = rank(X), rank(Y)
         largest = min(*ranks, 300)
         if largest < 2:
             raise InputError(
                 f"IndependentComponents needs clouds that spread in two directions or more, got {ranks[0]} for the source "
                 f"and {ranks[1]} for the target. Use Convex(), or give more points."
             )
-        sizes = sorted({max(2, min(round(share * largest), largest)) for share in self.shares})
-        M, agreements = 0.0, []
-        for k, size in enumerate(sizes):
-            S, T = (independent_components(Z, size, rng=rng) for Z in (fit_x, fit_y))
-            matched, agreement = self._match_axes(to_numpy(S), to_numpy(T), rng)
-            agreements.append(agreement)
-            along = unit_rows(head_rows(S, self.n_points)) @ from_numpy(matched, X)
-            scores = unit_rows(along) @ unit_rows(head_rows(T, self.n_points)).T
-            M = M + Sinkhorn(reg=0.1, tol=1e-2, max_iter=30)(scores).cross(head_x, head_y)
-            progress("independent components", k + 1, len(sizes), {"agreement": agreement})
-        M = M / len(sizes)
-        if len(pairs):
-            share = pairs.trust(min(head_x.shape[0], head_y.shape[0]))
-            M = (1 - share) * M + share * pairs.cross(X, Y)
-        return Start(polar(M), {"n_axes": sizes, "agreement": agreements})
+        return sorted({max(2, min(round(share * largest), largest)) for share in self.shares})
 
     def _match_axes(self, S: NumpyArray, T: NumpyArray, rng: np.random.Generator) -> tuple[NumpyArray, float]:
         """Vote on which axis is which: array (k, k) with rows that sum to 1, and the best agreement."""

@@ -15,6 +15,9 @@ from damastes.transport import Coupler, Sinkhorn
 
 __all__ = ["Phase", "Stochastic", "authors_schedule", "paper_schedule"]
 
+# Whatever the share, batches of so many points are allowed.
+_ALWAYS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -52,6 +55,8 @@ class Stochastic:
     schedule : phases, run in order; batches larger than a cloud are cut to its size
     coupling : `Sinkhorn(…)`, or `Assignment()` for line 3 of the algorithm to the letter
     pool : sample among the first so many points of each cloud
+    share : a batch has at most this share of them, or 500. Where batches are whole clouds, all steps are alike, and none leads
+        away from a bad minimum; of few points, most have to meet their partners
 
     The history has one record a step: the batch's size and transport cost Σ P_ij ||x_i Q − y_j||² before the step.
     """
@@ -59,6 +64,7 @@ class Stochastic:
     schedule: tuple[Phase, ...] = (Phase(300),)
     coupling: Coupler = Sinkhorn(reg=0.05, tol=1e-2, max_iter=100)
     pool: int = 20_000
+    share: float = 1.0
 
     def __call__(
         self,
@@ -74,13 +80,17 @@ class Stochastic:
         xp = namespace(X)
         if self.pool < 1:
             raise InputError(f"pool must be at least 1 point, got {self.pool}")
+        if not 0 < self.share <= 1:
+            raise InputError(f"share must be above 0 and at most 1, got {self.share}")
         pools = [head_rows(Z, self.pool) for Z in (X, Y)]
+        smaller = min(Z.shape[0] for Z in pools)
+        largest = min(max(int(self.share * smaller), _ALWAYS), smaller)
         total = sum(phase.n_iter for phase in self.schedule)
         history: list[dict[str, float]] = []
         for phase in self.schedule:
             if phase.batch_size < 1 or phase.n_iter < 0 or not phase.lr > 0:
                 raise InputError(f"a phase needs n_iter ≥ 0, batch_size ≥ 1 and lr > 0, got {phase}")
-            size = min(phase.batch_size, *(Z.shape[0] for Z in pools))
+            size = min(phase.batch_size, largest)
             for _ in range(phase.n_iter):
                 # Line 2.
                 Xt, Yt = (batch(Z, size, rng) for Z in pools)
