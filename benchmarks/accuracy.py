@@ -41,8 +41,8 @@ REVERSED = {
     **{"-".join(pair.split("-")[::-1]): pair for pair in WORDS},
     "use-minilm": "encoders",
 }
-# Pairs that are too unlike, reached through English.
-VIA = {f"{pair} via en": pair for pair in ("fi-ja", "es-fi", "es-ja")}
+# Pairs that are too unlike, reached through French.
+VIA = {f"{pair} via fr": pair for pair in ("es-fi", "es-ja", "en-es unlike texts")}
 PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *VIA, *REVERSED]
 
 
@@ -52,7 +52,7 @@ class Case:
     def __init__(self, pair: str, data: Path | None) -> None:
         self.pair = pair
         self.eval: tuple[np.ndarray, np.ndarray] | None = None
-        self.via = damastes.read_vectors(data / "vectors/en.spacy.npz") if pair in VIA else None
+        self.via = damastes.read_vectors(data / "vectors/fr.spacy.npz") if pair in VIA else None
         if pair in REVERSED:
             straight = Case(REVERSED[pair], data)
             self.source, self.target = straight.target, straight.source

@@ -445,6 +445,8 @@ class TestRoutes:
         assert second["initializer"].startswith("Convex(")
         assert (first["solver"], second["solver"]) == (repr(AS_IT_IS), repr(QUICK["solver"]))
         assert (first["verdict"]["label"], second["verdict"]["label"]) == ("failed", "aligned")
+        assert "final_verdict" not in first
+        assert second["final_verdict"] == alignment.verdict.to_json()
         assert first["verdict"]["score"] < second["verdict"]["score"]
         # The rest of the history is that of the route taken.
         assert alignment.history["start"]["n_iter"] >= 1
@@ -518,7 +520,7 @@ class TestRoutes:
         assert tuple(start.calls for start in starts) == calls
         assert alignment.Q is starts[chosen].Q
         assert alignment.verdict.score == max(finals)
-        assert len(alignment.history["routes"]) == len(finals)
+        assert [route["final_verdict"]["score"] for route in alignment.history["routes"]] == list(finals)
 
     @pytest.mark.parametrize(("ordered", "passes"), [(True, 3), (False, 1)])
     def test_the_last_stages_follow_as_often_as_a_route_asks_where_there_is_an_order(self, rotated, ordered, passes):

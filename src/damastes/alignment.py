@@ -133,7 +133,7 @@ def align(
     end_frames = frames if chosen.finish is None else [chosen.finish.fit(cloud) for cloud in clouds]
     A, B = (X, Y) if chosen.finish is None else (frame(cloud) for frame, cloud in zip(end_frames, clouds, strict=True))
     best: tuple[Verdict, Solution, dict[str, Any]] | None = None
-    for Q, passes, history in _promising(chosen, clouds, X, Y, known, rng, report, clock):
+    for Q, passes, history, record in _promising(chosen, clouds, X, Y, known, rng, report, clock):
         if chosen.finish is not None:
             Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
         for _ in range(passes if ordered else 1):
@@ -145,6 +145,7 @@ def align(
         clock.lap("refinement")
         verdict = judge(A, B, solution.Q, rng=_branch(rng), progress=report)
         clock.lap("verdict")
+        record["final_verdict"] = verdict.to_json()
         if best is None or verdict.score > best[0].score:
             best = verdict, solution, history
         # A quick look may have been content with a wrong map; then the other routes get their turn.
@@ -183,14 +184,15 @@ def _promising(
     rng: np.random.Generator,
     progress: Progress,
     clock: _Clock,
-) -> Iterator[tuple[Array, int, dict[str, Any]]]:
+) -> Iterator[tuple[Array, int, dict[str, Any], dict[str, Any]]]:
     """Try the recipe's routes in order; yield the maps that a quick look calls "aligned", or at last the best of them.
 
-    X and Y are the framed clouds. Each map comes with the passes through the last stages that it needs, and with its history.
+    X and Y are the framed clouds. Each map comes with the passes through the last stages that it needs, its history, and the
+    record of its route there.
     """
     routes = (Route(recipe.initializer, recipe.solver), *recipe.fallbacks)
     tried: list[dict[str, Any]] = []
-    best: tuple[float, tuple[Array, int, dict[str, Any]]] | None = None
+    best: tuple[float, tuple[Array, int, dict[str, Any], dict[str, Any]]] | None = None
     for route in routes:
         names = {"initializer": _written(route.initializer), "solver": _written(route.solver)}
         if route.head is not None:
@@ -208,12 +210,12 @@ def _promising(
             continue
         history = {"start": dict(start.evidence), "solver": solution.history}
         if len(routes) == 1:
-            yield solution.Q, route.passes, history
+            yield solution.Q, route.passes, history, {}
             return
         verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
         clock.lap("verdict")
         tried.append({**names, "verdict": verdict.to_json()})
-        found = solution.Q, route.passes, {**history, "routes": tried}
+        found = solution.Q, route.passes, {**history, "routes": tried}, tried[-1]
         if best is None or verdict.score > best[0]:
             best = verdict.score, found
         # Where nothing can be judged, no other route could be preferred.
@@ -253,7 +255,8 @@ class Alignment:
     """A map, the two clouds it was found on, whether it can be trusted, and how it was found.
 
     `history` has the start's evidence and one record a step of every solver, and under "routes", when there was a choice,
-    what was tried and what it scored; `seconds` the time of every stage; `verdict` is None when nobody judged it.
+    what was tried, what a quick look said of it ("verdict"), and of those that went through the last stages, what was said in
+    the end ("final_verdict"): the best of these won; `seconds` the time of every stage; `verdict` is None when nobody judged it.
     """
 
     map: Map

@@ -153,13 +153,15 @@ class TestOptions:
 
 class TestVerdict:
     @pytest.mark.parametrize(
-        ("label", "status", "advice"), [("uncertain", 0, "damastes translate"), ("failed", 3, "--via FILE")]
+        ("label", "status", "first", "advice"),
+        [("uncertain", 0, "Aligned 150 with", "damastes translate"), ("failed", 3, "Could not align 150", "--via FILE")],
     )
-    def test_it_is_shown_recorded_and_the_status(self, align, tmp_path, monkeypatch, label, status, advice):
+    def test_it_is_shown_recorded_and_the_status(self, align, tmp_path, monkeypatch, label, status, first, advice):
         verdict = Verdict(label, 0.5, {"n_points": 3, "dimension": 2})
         monkeypatch.setattr("damastes.alignment.judge", lambda *_, **__: verdict)
         done = align()
         assert done.returncode == status
+        assert done.stdout.startswith(first)
         assert f"Verdict: {verdict}\n" in done.stdout
         assert advice in done.stdout.splitlines()[-1]
         record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))

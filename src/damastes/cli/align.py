@@ -136,7 +136,8 @@ def _report(
     output: Path, record: dict[str, Any], clouds: list[Vectors], evaluations: list[Evaluation], verdict: Verdict | None
 ) -> None:
     seconds = sum(record["seconds"].values())
-    typer.echo(f"Aligned {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s.")
+    did = "Could not align" if verdict is not None and verdict.label == "failed" else "Aligned"
+    typer.echo(f"{did} {len(clouds[0]):,} with {len(clouds[1]):,} vectors in {seconds:.1f} s.")
     if verdict is not None:
         print_text(f"Verdict: {verdict}")
     if evaluations:
