@@ -116,6 +116,25 @@ def test_beside_rivals_few_points_need_more_evidence():
     assert _decided(few).label == "uncertain"
 
 
+@pytest.mark.parametrize(("n", "looked"), [(300, False), (450, True)])
+def test_a_right_map_of_enough_points_comes_home(monkeypatch, n, looked):
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
+    monkeypatch.setattr("damastes.verdict._ENOUGH_TO_COME_HOME", 400)
+    stages = []
+    found = verdict(*scene(n=n, d=12), progress=lambda stage, *_: stages.append(stage))
+    assert found.label == "aligned"
+    assert ("home" in found.evidence) == ("the way home" in stages) == looked
+    assert found.evidence.get("home", 1.0) > 0.9
+
+
+@pytest.mark.parametrize(("home", "label"), [(0.8, "aligned"), (0.5, "aligned"), (0.3, "uncertain"), (-0.1, "failed")])
+def test_a_map_that_does_not_come_home_is_in_doubt(home, label):
+    seen = {"n_rivals": 1, "n_points": 3000, "closeness": 0.5, "closeness_of_wrong_maps": 0.45}
+    found = _decided({**seen, "agreement": 0.06, "agreement_of_wrong_maps": 0.023, "home": home})
+    assert found.label == label
+    assert (f"comes back only to cosine {home:.2f}" in str(found)) == (home < 0.5)
+
+
 def test_maps_that_come_home_do_not_serve_as_wrong_ones():
     # Between a cloud and its copy many a long fit does.
     X, _, _ = scene(noise=0.0)

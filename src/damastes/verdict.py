@@ -12,7 +12,9 @@ holds where it was not fitted, and better than maps that are wrong on these very
   everything else. Climbed for a while and looked at in the same way, such maps say what closeness and agreement are worth for this
   number of points, dimension and noise;
 * rivals: a long fit remembers also the points that a look holds out, so that a wrong one is ahead of quick wrong maps. Where
-  these leave a doubt, wrong maps that were fitted for as long as any take their place.
+  these leave a doubt, wrong maps that were fitted for as long as any take their place;
+* the way home: a map that is ahead of rivals may still be right in a few directions only. The basin of a right map is wide: with
+  some of its directions turned round and fitted once more, it comes back. Others go elsewhere.
 """
 
 from __future__ import annotations
@@ -66,6 +68,11 @@ _RIVAL_STAGES = (EXPLORE_HEAD, CLIMB, DEFAULT.refinement)
 _WORK_OF_RIVALS = 600_000
 # How often a wrong map is drawn while it comes home.
 _DRAWS = 3
+# The share of the directions that is turned round to see whether a map comes back, the mean cosine with it of one that did, and
+# the points it takes: of fewer, or of which few correspond, right maps do not come back either.
+_TURNED = 0.25
+_HOME = 0.5
+_ENOUGH_TO_COME_HOME = 4000
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
@@ -122,8 +129,9 @@ def judge(
     -----
     Five looks of 13 products of n_points/2 × 2·n_points scores in at most 100 directions, and 45 smaller ones for the wrong
     maps: a few seconds, whatever the size of the clouds, and less when a third of the points leave no doubt that the map is
-    right. A thorough look at a doubt, or at 100 points or fewer, adds a fit of the first 10,000 points (several of fewer points),
-    and is at twice as many points. Allocates n_points × 2·n_points scores, four times as much in doubt.
+    right. A thorough look at a doubt, or at 100 points or fewer, adds a fit of the first 10,000 points (several of fewer points;
+    one more if the map is ahead and the points are 4,000 or more), and is at twice as many points. Allocates n_points ×
+    2·n_points scores, four times as much in doubt.
     """
     fewer = n_points // 3
     if _ENOUGH_FOR_A_GLANCE <= fewer < min(X.shape[0], Y.shape[0]):
@@ -163,10 +171,16 @@ def _judged_beside_rivals(
     A, B = _shared_space(head_rows(X, pool), head_rows(Y, pool), Q, min(Q.shape))
     n_rivals = _clip(_WORK_OF_RIVALS // (min(A.shape[0], B.shape[0]) * A.shape[1]), 1, 4)
     rivals = [_lost(A, B, _RIVAL_STAGES, rng, _renamed("rivals", progress)) for _ in range(n_rivals)]
-    A, B = head_rows(A, n_points), head_rows(B, 2 * n_points)
-    fewest = min(A.shape[0], B.shape[0])
-    evidence = _compared(A, B, rivals, _dimension(Q, fewest), _clip(2400 // fewest, 4, 12), rng, progress)
-    return _decided({"n_rivals": n_rivals, **evidence})
+    seen_A, seen_B = head_rows(A, n_points), head_rows(B, 2 * n_points)
+    fewest = min(seen_A.shape[0], seen_B.shape[0])
+    evidence = _compared(seen_A, seen_B, rivals, _dimension(Q, fewest), _clip(2400 // fewest, 4, 12), rng, progress)
+    evidence = {"n_rivals": n_rivals, **evidence}
+    verdict = _decided(evidence)
+    if verdict.label == "failed" or min(A.shape[0], B.shape[0]) < _ENOUGH_TO_COME_HOME:
+        return verdict
+    back = _fitted_from(_turned(A, _TURNED, rng), A, B, _RIVAL_STAGES, rng, _renamed("the way home", progress))
+    xp = namespace(A)
+    return _decided({**evidence, "home": float(xp.mean(xp.sum((A @ back) * A, axis=1)))})
 
 
 def _compared(
@@ -210,15 +224,28 @@ def _lost(
     One that comes nearer to the map that is judged, which is the identity here, than chance does is on its way home and not
     wrong: another is drawn, or at last its start taken.
     """
-    dimension = A.shape[1]
     for _ in range(_DRAWS):
-        signs = rng.permutation(np.where(np.arange(dimension) < dimension // 2, -1.0, 1.0))
-        start = Q = from_numpy(np.diag(signs), A)
-        for stage in stages:
-            Q = stage(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
-        if np.trace(to_numpy(Q)) <= 2 * sqrt(dimension):
+        start = _turned(A, 0.5, rng)
+        Q = _fitted_from(start, A, B, stages, rng, progress)
+        if np.trace(to_numpy(Q)) <= 2 * sqrt(A.shape[1]):
             return Q
     return start
+
+
+def _turned(A: Array, share: float, rng: np.random.Generator) -> Array:
+    """The identity with a random share of the directions turned round."""
+    dimension = A.shape[1]
+    signs = np.where(np.arange(dimension) < int(share * dimension), -1.0, 1.0)
+    return from_numpy(np.diag(rng.permutation(signs)), A)
+
+
+def _fitted_from(
+    Q: Array, A: Array, B: Array, stages: Sequence[Solver], rng: np.random.Generator, progress: Progress
+) -> Array:
+    """Q after these stages."""
+    for stage in stages:
+        Q = stage(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
+    return Q
 
 
 def _clip(value: int, low: int, high: int) -> int:
@@ -282,13 +309,14 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     """Gain times lift, squashed to [0, 1].
 
     A product, because either may be large alone for a wrong map: clusters matched with the wrong clusters bring points close,
-    and points that a fit has seen for long keep some agreement.
+    and points that a fit has seen for long keep some agreement. Less for a map that did not come home.
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
     even = _EVEN_STRENGTH
     if "n_rivals" in evidence:
         even = _EVEN_BESIDE_RIVALS * (1 + _FEW_POINTS / float(evidence["n_points"]))
     score = strength * strength / (strength * strength + even * even)
+    score *= max(0.0, min(float(evidence.get("home", _HOME)) / _HOME, 1.0))
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
@@ -309,8 +337,11 @@ def _in_words(evidence: Mapping[str, Any]) -> str:
         return (
             f"too few points or directions to tell ({evidence['n_points']} points, {evidence['dimension']} directions)"
         )
-    return (
+    words = (
         f"held-out points come within cosine {evidence['closeness']:.2f} of their answers (wrong maps here: "
         f"{evidence['closeness_of_wrong_maps']:.2f}), and {100 * evidence['agreement']:.1f} % get the same mutual answer from "
         f"either half of the directions (wrong maps: {100 * evidence['agreement_of_wrong_maps']:.1f} %)"
     )
+    if evidence.get("home", _HOME) < _HOME:
+        words += f"; fitted anew from nearby, it comes back only to cosine {evidence['home']:.2f}"
+    return words

@@ -154,7 +154,10 @@ class TestOptions:
 class TestVerdict:
     @pytest.mark.parametrize(
         ("label", "status", "first", "advice"),
-        [("uncertain", 0, "Aligned 150 with", "damastes translate"), ("failed", 3, "Could not align 150", "--via FILE")],
+        [
+            ("uncertain", 0, "Aligned 150 with", "damastes translate"),
+            ("failed", 3, "Could not align 150", "--via FILE"),
+        ],
     )
     def test_it_is_shown_recorded_and_the_status(self, align, tmp_path, monkeypatch, label, status, first, advice):
         verdict = Verdict(label, 0.5, {"n_points": 3, "dimension": 2})

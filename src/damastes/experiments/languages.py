@@ -59,7 +59,7 @@ def _methods(quick: bool) -> list[_Method]:
         )
     return [
         _Method("Procrustes", _alone("procrustes", Anchors()), supervised=True),
-        _Method("Adversarial", replace(_alone("adversarial", adversarial), frame=Frame(centre=False)), n_seeds=3),
+        _Method("Adversarial", replace(_alone("adversarial", adversarial), frame=Frame(centre=False))),
         _Method("ICP", _alone("icp", icp), n_seeds=3),
         _Method("ours (paper)", paper, n_seeds=3),
         _Method("ours (default)", DEFAULT, n_seeds=3),
