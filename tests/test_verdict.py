@@ -121,7 +121,7 @@ def test_a_right_map_of_enough_points_comes_home(monkeypatch, n, looked):
     monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
     monkeypatch.setattr("damastes.verdict._ENOUGH_TO_COME_HOME", 400)
     stages = []
-    found = verdict(*scene(n=n, d=12), progress=lambda stage, *_: stages.append(stage))
+    found = verdict(*scene(n=n), progress=lambda stage, *_: stages.append(stage))
     assert found.label == "aligned"
     assert ("home" in found.evidence) == ("the way home" in stages) == looked
     assert found.evidence.get("home", 1.0) > 0.9
