@@ -119,6 +119,8 @@ def _explore(n_iter: int, batch_size: int = 1000, pool: int = 200_000) -> Subspa
 # Where the texts are of different kinds, the frequent words of both still correspond and the others do not. The signal is weaker
 # there: it takes larger batches, in which more points meet their partners, and more of them.
 EXPLORE_HEAD = _explore(400, batch_size=2000, pool=5000)
+# Enough to forget what a map remembers, and to find back to the basin that it is in.
+EXPLORE_BRIEFLY = _explore(40, pool=5000)
 
 # Batches of a third of the pool.
 CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)

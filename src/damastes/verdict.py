@@ -11,8 +11,9 @@ holds where it was not fitted, and better than maps that are wrong on these very
 * wrong maps: Q with half of the principal directions turned round keeps the second moments of both clouds and destroys
   everything else. Climbed for a while and looked at in the same way, such maps say what closeness and agreement are worth for this
   number of points, dimension and noise;
-* rivals: a long fit remembers also the points that a look holds out, so that a wrong one is ahead of quick wrong maps. Where
-  these leave a doubt, wrong maps that were fitted for as long as any take their place;
+* rivals: a long fit remembers also the points that a look holds out, so that a wrong one is ahead of quick wrong maps, and one
+  that was not fitted for long is behind them. Where these leave a doubt, the map is explored and climbed anew and so are wrong
+  maps, in the same way: exploration forgets everything but the basin it starts in, and what is left is fitted alike;
 * the way home: a map that is ahead of rivals may still be right in a few directions only. The basin of a right map is wide: with
   some of its directions turned round and fitted once more, it comes back. Others go elsewhere.
 """
@@ -41,7 +42,7 @@ from damastes._arrays import (
     unit_rows,
 )
 from damastes.pairs import Pairs
-from damastes.recipes import CLIMB, DEFAULT, EXPLORE_HEAD
+from damastes.recipes import CLIMB, DEFAULT, EXPLORE_BRIEFLY
 from damastes.retrieval import CSLS, Choices, Cosines, choose
 from damastes.solvers import SelfLearning, Solver, fading
 from damastes.spectrum import Spectrum
@@ -61,10 +62,13 @@ _CLIMB = SelfLearning(n_iter=4, batch_size=_ALL, pool=_ALL, memory=fading(0.0))
 # What makes a wrong map of random signs: batches of half the points find better fits to noise, and sooner, than rounds on all
 # of them, as the fits do that are to be judged. With twice as many, clusters begin to come home.
 _WRONG_CLIMB = SelfLearning(n_iter=15, pool=_ALL, memory=fading(0.7), noise=0.1)
-# Rivals go through the last stages of the default recipe, behind the exploration that makes the most of wrong starts: what
-# those make of clouds that they fail on is far ahead of quick wrong maps.
-_RIVAL_STAGES = (EXPLORE_HEAD, CLIMB, DEFAULT.refinement)
-# Points times directions of all rivals together, unless one has more.
+# What makes a map and its rivals equal. Longer stages remember more, and tell less.
+_EQUAL_STAGES = (EXPLORE_BRIEFLY, CLIMB)
+# What brings a map home. It ends as the fit ended that is to be met.
+_WAY_HOME = (*_EQUAL_STAGES, DEFAULT.refinement)
+# No stage takes more points than these.
+_POOL = 10_000
+# Points times directions of all rivals together.
 _WORK_OF_RIVALS = 600_000
 # How often a wrong map is drawn while it comes home.
 _DRAWS = 3
@@ -72,14 +76,14 @@ _DRAWS = 3
 # the points it takes: of fewer, or of which few correspond, right maps do not come back either.
 _TURNED = 0.25
 _HOME = 0.5
-_ENOUGH_TO_COME_HOME = 4000
+_ENOUGH_TO_COME_HOME = 8000
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
-# Scores between these are a doubt, and of so few points also higher ones.
-_DOUBT = (0.03, 0.95)
+# Lower scores are a doubt, and of so few points also higher ones.
+_BEYOND_DOUBT = 0.95
 _FEW_POINTS = 100
 
 
@@ -123,15 +127,15 @@ def judge(
     Q : map (d_x, d_y)
     rng : source of the halves, views and wrong maps
     n_points : look at the first so many source points, among twice as many targets
-    thorough : meet a doubt with long fits that are wrong; otherwise the quick verdict stands
+    thorough : meet a doubt with new fits, from Q and from wrong maps; otherwise the quick verdict stands
 
     Notes
     -----
     Five looks of 13 products of n_points/2 × 2·n_points scores in at most 100 directions, and 45 smaller ones for the wrong
     maps: a few seconds, whatever the size of the clouds, and less when a third of the points leave no doubt that the map is
-    right. A thorough look at a doubt, or at 100 points or fewer, adds a fit of the first 10,000 points (several of fewer points;
-    one more if the map is ahead and the points are 4,000 or more), and is at twice as many points. Allocates n_points ×
-    2·n_points scores, four times as much in doubt.
+    right. A thorough look at a doubt, or at 100 points or fewer, adds four short fits of the first 5,000 points (more of fewer
+    points; and one longer fit of 10,000 if the map is not far ahead and there are 8,000 or more), and is at twice as many
+    points. Allocates n_points × 2·n_points scores, four times as much in doubt.
     """
     fewer = n_points // 3
     if _ENOUGH_FOR_A_GLANCE <= fewer < min(X.shape[0], Y.shape[0]):
@@ -140,10 +144,13 @@ def judge(
             return glance
     verdict = _judged(X, Y, Q, rng, n_points, progress)
     # Of few points a fit remembers every one, and a wrong map may look clear.
-    highest = _DOUBT[1] if min(X.shape[0], Y.shape[0]) > _FEW_POINTS else 1.0
-    if thorough and "closeness" in verdict.evidence and _DOUBT[0] < verdict.score < highest:
-        verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
-    return verdict
+    clear = verdict.score >= _BEYOND_DOUBT and min(X.shape[0], Y.shape[0]) > _FEW_POINTS
+    if not thorough or clear or "closeness" not in verdict.evidence:
+        return verdict
+    verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
+    if min(X.shape[0], Y.shape[0]) < _ENOUGH_TO_COME_HOME or not _FAILED <= verdict.score < _BEYOND_DOUBT:
+        return verdict
+    return _decided({**verdict.evidence, "home": _way_home(X, Y, Q, rng, progress)})
 
 
 def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: int, progress: Progress) -> Verdict:
@@ -159,41 +166,48 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
     A, B = _shared_space(head_x, head_y, Q, width)
     climb = replace(_WRONG_CLIMB, batch_size=-(-fewest // 2))
     wrong = [_lost(A, B, (climb,), rng) for _ in range(_clip(1500 // fewest, 3, 12))]
-    evidence = _compared(A, B, wrong, dimension, 2 * _clip(600 // fewest, 1, 6), rng, progress)
+    itself = from_numpy(np.eye(width), A)
+    evidence = _compared(A, B, [itself], wrong, dimension, 2 * _clip(600 // fewest, 1, 6), rng, progress)
     return _decided(evidence)
 
 
 def _judged_beside_rivals(
     X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: int, progress: Progress
 ) -> Verdict:
-    """Compare with wrong maps that were fitted to all points, for as long as any fit."""
-    pool = max(stage.pool for stage in _RIVAL_STAGES if isinstance(stage, SelfLearning))
-    A, B = _shared_space(head_rows(X, pool), head_rows(Y, pool), Q, min(Q.shape))
-    n_rivals = _clip(_WORK_OF_RIVALS // (min(A.shape[0], B.shape[0]) * A.shape[1]), 1, 4)
-    rivals = [_lost(A, B, _RIVAL_STAGES, rng, _renamed("rivals", progress)) for _ in range(n_rivals)]
+    """Explore and climb anew from Q and from wrong maps, and compare what comes of both."""
+    A, B = _shared_space(head_rows(X, _POOL), head_rows(Y, _POOL), Q, min(Q.shape))
+    n_rivals = _clip(_WORK_OF_RIVALS // (min(A.shape[0], B.shape[0]) * A.shape[1]), 2, 8)
+    fits = _renamed("rivals", progress)
+    rivals = [_lost(A, B, _EQUAL_STAGES, rng, fits) for _ in range(n_rivals)]
+    itself = from_numpy(np.eye(A.shape[1]), A)
+    anew = [_fitted_from(itself, A, B, _EQUAL_STAGES, rng, fits) for _ in range(n_rivals)]
     seen_A, seen_B = head_rows(A, n_points), head_rows(B, 2 * n_points)
     fewest = min(seen_A.shape[0], seen_B.shape[0])
-    evidence = _compared(seen_A, seen_B, rivals, _dimension(Q, fewest), _clip(2400 // fewest, 4, 12), rng, progress)
-    evidence = {"n_rivals": n_rivals, **evidence}
-    verdict = _decided(evidence)
-    if verdict.label == "failed" or min(A.shape[0], B.shape[0]) < _ENOUGH_TO_COME_HOME:
-        return verdict
-    back = _fitted_from(_turned(A, _TURNED, rng), A, B, _RIVAL_STAGES, rng, _renamed("the way home", progress))
+    n_looks = _clip(2400 // fewest, 4, 12)
+    evidence = _compared(seen_A, seen_B, anew, rivals, _dimension(Q, fewest), n_looks, rng, progress)
+    return _decided({"n_rivals": n_rivals, **evidence})
+
+
+def _way_home(X: Array, Y: Array, Q: Array, rng: np.random.Generator, progress: Progress) -> float:
+    """The mean cosine with Q of what it becomes when some directions are turned round and it is fitted once more."""
+    A, B = _shared_space(head_rows(X, _POOL), head_rows(Y, _POOL), Q, min(Q.shape))
+    back = _fitted_from(_turned(A, _TURNED, rng), A, B, _WAY_HOME, rng, _renamed("the way home", progress))
     xp = namespace(A)
-    return _decided({**evidence, "home": float(xp.mean(xp.sum((A @ back) * A, axis=1)))})
+    return float(xp.mean(xp.sum((A @ back) * A, axis=1)))
 
 
 def _compared(
     A: Array,
     B: Array,
+    judged: Sequence[Array],
     wrong: Sequence[Array],
     dimension: int,
     n_looks: int,
     rng: np.random.Generator,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Look at the identity, and at wrong maps."""
-    maps = [from_numpy(np.eye(A.shape[1]), A)] * n_looks
+    """Look at what is judged, and at wrong maps."""
+    maps = [judged[k % len(judged)] for k in range(n_looks)]
     maps += [wrong[k % len(wrong)] for k in range(max(n_looks, len(wrong)))]
     looks = []
     for step, Q in enumerate(maps):
@@ -295,10 +309,10 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
 
 # --- the decision -------------------------------------------------------------------------------------------------------
 
-# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071; beside rivals of 0.023 and, since few points leave more to
-# chance, three times as much for 50.
+# From benchmarks/verdict.py. _ALIGNED is a strength of 0.071; beside rivals of 0.015 and, since few points leave more to
+# chance, five times as much for 50.
 _EVEN_STRENGTH = 0.05
-_EVEN_BESIDE_RIVALS = 0.0165
+_EVEN_BESIDE_RIVALS = 0.0105
 # Where views hardly ever agree, a few more agreements than those of wrong maps are no evidence.
 _CHANCE = 0.003
 _ALIGNED = 2 / 3
@@ -314,9 +328,9 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
     even = _EVEN_STRENGTH
     if "n_rivals" in evidence:
-        even = _EVEN_BESIDE_RIVALS * (1 + _FEW_POINTS / float(evidence["n_points"]))
+        even = _EVEN_BESIDE_RIVALS * (1 + 2 * _FEW_POINTS / float(evidence["n_points"]))
     score = strength * strength / (strength * strength + even * even)
-    score *= max(0.0, min(float(evidence.get("home", _HOME)) / _HOME, 1.0))
+    score *= max(0.0, min(float(evidence.get("home", _HOME)) / _HOME, 1.0)) ** 2
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
