@@ -5,14 +5,20 @@
 Maps are what fits returned (also fits that failed), supervised and planted maps with and without unsupervised refinement, the
 same made rough, and wrong local optima. A map is right when it has at least a fifth of the accuracy of the supervised or
 planted map (CSLS P@1), wrong below a twentieth or when nothing corresponds; what is between is judged and not counted.
-`--kept FOLDER` keeps maps between runs.
+`--kept FOLDER` keeps maps between runs. With --jobs above 1 the cases are shared out among processes of one thread each.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +51,16 @@ def run(case: cases.Case) -> dict[str, object]:
     }
 
 
+def judged_share(data: Path, kept: Path | None, n_shares: int, share: int) -> list[tuple[int, dict[str, object]]]:
+    """The rows of every n-th case, with their numbers."""
+    rows = []
+    for number, make in enumerate(cases.matrix(data, kept)):
+        if number % n_shares == share:
+            rows.append((number, run(make())))
+            print(*(rows[-1][1][key] for key in ("clouds", "map", "seed", "truth", "label", "score")), flush=True)
+    return rows
+
+
 def confusion(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Counts of the three labels by part and truth.
 
@@ -73,13 +89,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.kept is not None:
         arguments.kept.mkdir(exist_ok=True)
-    rows = []
-    for case in cases.matrix(arguments.data, arguments.kept):
-        rows.append(run(case))
-        print(*(rows[-1][key] for key in ("clouds", "map", "seed", "truth", "label", "score")), flush=True)
+    if arguments.jobs > 1:
+        os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    # Fresh processes: those that are forked keep the threads of this one.
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+        shares = pool.map(partial(judged_share, arguments.data, arguments.kept, arguments.jobs), range(arguments.jobs))
+        rows = [row for _, row in sorted(chain.from_iterable(shares), key=itemgetter(0))]
     table = confusion(rows)
     for line in table:
         print(line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha1
 from pathlib import Path
 
@@ -322,14 +322,18 @@ CALIBRATION = (
 )
 
 
-def cases_of(clouds: Clouds, kept: Path | None, **counts: int) -> Iterator[Case]:
+# A case that is made when it is called.
+Maker = Callable[[], Case]
+
+
+def cases_of(clouds: Clouds, kept: Path | None, **counts: int) -> Iterator[Maker]:
     """So many maps of each kind between two clouds."""
     for kind, count in counts.items():
         for seed in range(count):
-            yield case(clouds, kind, seed, kept)
+            yield partial(case, clouds, kind, seed, kept)
 
 
-def word_cases(data: Path, kept: Path | None) -> Iterator[Case]:
+def word_cases(data: Path, kept: Path | None) -> Iterator[Maker]:
     """Word vectors: heads, reduced dimensions, few points, partial overlap, everything."""
     for pair in ("sample", "en-fr", "en-fi", "toy-seed", "en-ja", "toy-data", "en-es", "toy-cbow"):
         top = 100 if pair == "sample" else 300
@@ -352,7 +356,7 @@ def word_cases(data: Path, kept: Path | None) -> Iterator[Case]:
         yield from cases_of(words(data, pair, 20_000, 300), kept, fit=1, refined=1)
 
 
-def other_cases(data: Path, kept: Path | None) -> Iterator[Case]:
+def other_cases(data: Path, kept: Path | None) -> Iterator[Maker]:
     """Sentence encoders without a sentence in common, clouds without a relation, planted problems, the same space twice."""
     for reverse in (False, True):
         yield from cases_of(
@@ -387,7 +391,7 @@ def other_cases(data: Path, kept: Path | None) -> Iterator[Case]:
             )
 
 
-def matrix(data: Path, kept: Path | None) -> Iterator[Case]:
+def matrix(data: Path, kept: Path | None) -> Iterator[Maker]:
     """Every case of the benchmark."""
     yield from word_cases(data, kept)
     yield from other_cases(data, kept)

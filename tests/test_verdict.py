@@ -8,7 +8,7 @@ import pytest
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT
 from damastes.solvers import Refinement
-from damastes.verdict import _EQUAL_STAGES, Verdict, _decided, _lost, judge
+from damastes.verdict import _EQUAL_STAGES, Verdict, _decided, _lost, _turned, judge
 from planted import planted
 
 
@@ -44,10 +44,7 @@ def test_unequal_dimensions_and_sizes():
 @pytest.mark.parametrize("seed", range(3))
 def test_another_rotation_is_failed(seed, rng):
     X, Y, _ = scene(seed=seed)
-    found = verdict(X, Y, orthogonal(24, rng).astype(np.float32), seed=seed)
-    assert found.label == "failed"
-    # However low the quick score: it may have been a right map that nobody has fitted yet.
-    assert "n_rivals" in found.evidence
+    assert verdict(X, Y, orthogonal(24, rng).astype(np.float32), seed=seed).label == "failed"
 
 
 def test_a_rough_map_is_judged_by_where_it_leads(rng):
@@ -80,14 +77,14 @@ def test_points_beyond_the_head_never_matter(rng):
     assert verdict(*longer, Q, n_points=100) == verdict(*heads, Q, n_points=100)
 
 
-ALWAYS, NEVER = 2, -1
+ALWAYS, NEVER = (-1, 2), (2, -1)
 
 
 @pytest.mark.parametrize(
     ("doubt", "n_points", "looked_at"), [(NEVER, 100, 100), (ALWAYS, 100, 200), (ALWAYS, 200, 300), (ALWAYS, 400, 300)]
 )
 def test_a_doubt_is_met_with_more_points_and_rivals(monkeypatch, doubt, n_points, looked_at):
-    monkeypatch.setattr("damastes.verdict._BEYOND_DOUBT", doubt)
+    monkeypatch.setattr("damastes.verdict._DOUBT", doubt)
     found = verdict(*scene(), n_points=n_points)
     assert found.evidence["n_points"] == looked_at
     assert ("n_rivals" in found.evidence) == (doubt == ALWAYS)
@@ -95,12 +92,12 @@ def test_a_doubt_is_met_with_more_points_and_rivals(monkeypatch, doubt, n_points
 
 
 def test_a_quick_verdict_knows_no_rivals(monkeypatch):
-    monkeypatch.setattr("damastes.verdict._BEYOND_DOUBT", ALWAYS)
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
     assert "n_rivals" not in verdict(*scene(), thorough=False).evidence
 
 
 def test_a_long_fit_to_noise_is_no_better_than_its_rivals(monkeypatch):
-    monkeypatch.setattr("damastes.verdict._BEYOND_DOUBT", ALWAYS)
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
     rng = np.random.default_rng(0)
     X, Y = (unit(rng.standard_normal((900, 40)) * np.geomspace(1, 0.3, 40)).astype(np.float32) for _ in range(2))
     Q = np.eye(40, dtype=np.float32)
@@ -121,7 +118,7 @@ def test_beside_rivals_few_points_need_more_evidence():
 
 @pytest.mark.parametrize(("n", "looked"), [(300, False), (450, True)])
 def test_a_right_map_of_enough_points_comes_home(monkeypatch, n, looked):
-    monkeypatch.setattr("damastes.verdict._BEYOND_DOUBT", ALWAYS)
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
     monkeypatch.setattr("damastes.verdict._ENOUGH_TO_COME_HOME", 400)
     stages = []
     found = verdict(*scene(n=n), progress=lambda stage, *_: stages.append(stage))
@@ -136,6 +133,24 @@ def test_a_map_that_does_not_come_home_is_in_doubt(home, label):
     found = _decided({**seen, "agreement": 0.06, "agreement_of_wrong_maps": 0.023, "home": home})
     assert found.label == label
     assert (f"comes back only to cosine {home:.2f}" in str(found)) == (home < 0.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrong_map_from_which_exploration_finds_home_is_not_aligned(monkeypatch, seed):
+    monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
+    X, _, _ = scene(n=900, d=40, noise=0.0, seed=seed)
+    found = verdict(X, X, _turned(X, 0.45, np.random.default_rng(seed)), seed=seed)
+    assert found.evidence["closeness"] > 0.99
+    assert found.evidence["kept"] < 0.2
+    assert found.label != "aligned"
+
+
+@pytest.mark.parametrize(("kept", "label"), [(0.8, "aligned"), (0.2, "aligned"), (0.13, "uncertain"), (-0.1, "failed")])
+def test_a_map_that_becomes_another_is_in_doubt(kept, label):
+    seen = {"n_rivals": 2, "n_points": 3000, "closeness": 0.5, "closeness_of_wrong_maps": 0.45}
+    found = _decided({**seen, "agreement": 0.06, "agreement_of_wrong_maps": 0.023, "kept": kept})
+    assert found.label == label
+    assert ("becomes another map" in str(found)) == (kept < 0.2)
 
 
 def test_maps_that_come_home_do_not_serve_as_wrong_ones():

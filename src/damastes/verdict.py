@@ -13,7 +13,8 @@ holds where it was not fitted, and better than maps that are wrong on these very
   number of points, dimension and noise;
 * rivals: a long fit remembers also the points that a look holds out, so that a wrong one is ahead of quick wrong maps, and one
   that was not fitted for long is behind them. Where these leave a doubt, the map is explored and climbed anew and so are wrong
-  maps, in the same way: exploration forgets everything but the basin it starts in, and what is left is fitted alike;
+  maps, in the same way: exploration forgets everything but the basin it starts in, and what is left is fitted alike. What has
+  nothing to do with the map any more does not speak for it: on easy clouds exploration finds home from anywhere;
 * the way home: a map that is ahead of rivals may still be right in a few directions only. The basin of a right map is wide: with
   some of its directions turned round and fitted once more, it comes back. Others go elsewhere.
 """
@@ -76,14 +77,16 @@ _DRAWS = 3
 # the points it takes: of fewer, or of which few correspond, right maps do not come back either.
 _TURNED = 0.25
 _HOME = 0.5
+# The mean cosine with a map of what it becomes, below which it has become another.
+_KEPT = 0.2
 _ENOUGH_TO_COME_HOME = 8000
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
 _ENOUGH_FOR_A_GLANCE = 300
 _CLEAR = 0.98
-# Lower scores are a doubt, and of so few points also higher ones.
-_BEYOND_DOUBT = 0.95
+# Scores between these are a doubt, and of so few points also higher ones.
+_DOUBT = (0.03, 0.95)
 _FEW_POINTS = 100
 
 
@@ -144,11 +147,11 @@ def judge(
             return glance
     verdict = _judged(X, Y, Q, rng, n_points, progress)
     # Of few points a fit remembers every one, and a wrong map may look clear.
-    clear = verdict.score >= _BEYOND_DOUBT and min(X.shape[0], Y.shape[0]) > _FEW_POINTS
-    if not thorough or clear or "closeness" not in verdict.evidence:
+    highest = _DOUBT[1] if min(X.shape[0], Y.shape[0]) > _FEW_POINTS else 1.0
+    if not thorough or "closeness" not in verdict.evidence or not _DOUBT[0] < verdict.score < highest:
         return verdict
     verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
-    if min(X.shape[0], Y.shape[0]) < _ENOUGH_TO_COME_HOME or not _FAILED <= verdict.score < _BEYOND_DOUBT:
+    if min(X.shape[0], Y.shape[0]) < _ENOUGH_TO_COME_HOME or not _FAILED <= verdict.score < _DOUBT[1]:
         return verdict
     return _decided({**verdict.evidence, "home": _way_home(X, Y, Q, rng, progress)})
 
@@ -185,15 +188,20 @@ def _judged_beside_rivals(
     fewest = min(seen_A.shape[0], seen_B.shape[0])
     n_looks = _clip(2400 // fewest, 4, 12)
     evidence = _compared(seen_A, seen_B, anew, rivals, _dimension(Q, fewest), n_looks, rng, progress)
-    return _decided({"n_rivals": n_rivals, **evidence})
+    kept = float(np.mean([_cosine_with_the_identity(A, Q) for Q in anew]))
+    return _decided({"n_rivals": n_rivals, **evidence, "kept": kept})
 
 
 def _way_home(X: Array, Y: Array, Q: Array, rng: np.random.Generator, progress: Progress) -> float:
     """The mean cosine with Q of what it becomes when some directions are turned round and it is fitted once more."""
     A, B = _shared_space(head_rows(X, _POOL), head_rows(Y, _POOL), Q, min(Q.shape))
     back = _fitted_from(_turned(A, _TURNED, rng), A, B, _WAY_HOME, rng, _renamed("the way home", progress))
+    return _cosine_with_the_identity(A, back)
+
+
+def _cosine_with_the_identity(A: Array, Q: Array) -> float:
     xp = namespace(A)
-    return float(xp.mean(xp.sum((A @ back) * A, axis=1)))
+    return float(xp.mean(xp.sum((A @ Q) * A, axis=1)))
 
 
 def _compared(
@@ -323,14 +331,15 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     """Gain times lift, squashed to [0, 1].
 
     A product, because either may be large alone for a wrong map: clusters matched with the wrong clusters bring points close,
-    and points that a fit has seen for long keep some agreement. Less for a map that did not come home.
+    and points that a fit has seen for long keep some agreement. Less for a map that went elsewhere.
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
     even = _EVEN_STRENGTH
     if "n_rivals" in evidence:
         even = _EVEN_BESIDE_RIVALS * (1 + 2 * _FEW_POINTS / float(evidence["n_points"]))
     score = strength * strength / (strength * strength + even * even)
-    score *= max(0.0, min(float(evidence.get("home", _HOME)) / _HOME, 1.0)) ** 2
+    for name, enough in (("kept", _KEPT), ("home", _HOME)):
+        score *= max(0.0, min(float(evidence.get(name, enough)) / enough, 1.0)) ** 2
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
@@ -356,6 +365,8 @@ def _in_words(evidence: Mapping[str, Any]) -> str:
         f"{evidence['closeness_of_wrong_maps']:.2f}), and {100 * evidence['agreement']:.1f} % get the same mutual answer from "
         f"either half of the directions (wrong maps: {100 * evidence['agreement_of_wrong_maps']:.1f} %)"
     )
+    if evidence.get("kept", _KEPT) < _KEPT:
+        words += f"; fitted anew, it becomes another map (cosine {evidence['kept']:.2f})"
     if evidence.get("home", _HOME) < _HOME:
         words += f"; fitted anew from nearby, it comes back only to cosine {evidence['home']:.2f}"
     return words
