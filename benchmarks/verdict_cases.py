@@ -200,11 +200,11 @@ def planted(n: int, d: int, *, noise: float, overlap: float = 1.0, clusters: int
     spread = base.std()
     X = base[:n] + noise * spread * rng.standard_normal((n, d))
     Y = base[n - both :] @ turn + noise * spread * rng.standard_normal((n, d))
-    order = rng.permutation(n)
-    source = np.arange(n - both, n)
-    inverse = np.argsort(order)
-    pairs = np.stack([source, inverse[:both]], axis=1)
-    X, Y = (framed(Z.astype(np.float32))[0] for Z in (X, Y[order]))
+    # Rows of clouds in no order are in random order when they are judged.
+    orders = [rng.permutation(n) for _ in range(2)]
+    places = [np.argsort(order) for order in orders]
+    pairs = np.stack([places[0][n - both :], places[1][:both]], axis=1)
+    X, Y = (framed(Z[order].astype(np.float32))[0] for Z, order in zip((X, Y), orders, strict=True))
     best = polar(X[pairs[:, 0]].T @ Y[pairs[:, 1]]) if both > d else turn.astype(np.float32)
     kind = f"clusters {clusters}" if clusters else "skewed"
     name = f"{kind} {n}x{d} noise {noise:g} {100 * overlap:g}% s{seed}"

@@ -558,6 +558,38 @@ class TestRoutes:
         assert alignment.history["routes"][1]["head"].startswith("Head(n_points=60, ")
         np.testing.assert_allclose(alignment.Q, Q, atol=1e-6)
 
+    @pytest.mark.parametrize(("first", "further"), [("aligned", False), ("uncertain", True)])
+    def test_a_route_goes_further_when_a_look_is_not_content(self, rotated, monkeypatch, first, further):
+        X, Y, Q, _ = rotated
+        labels = iter(["failed", first, "aligned", "aligned"])
+        monkeypatch.setattr("damastes.alignment.judge", lambda *_, **__: Verdict(next(labels), 0.9, {"closeness": 0.0}))
+
+        def go_on(x, y, start, *, pairs, rng, progress):
+            np.testing.assert_array_equal(start, -Q)
+            return Solution(Q, [{"step": 1.0}])
+
+        last = Fixed(Q)
+        alignment = damastes.align(X, Y, recipe=of_routes(Fixed(-Q), Route(Fixed(-Q), AS_IT_IS, further=go_on), last))
+        assert last.calls == 0
+        np.testing.assert_array_equal(alignment.Q, Q if further else -Q)
+        records = alignment.history["routes"]
+        assert ["further" in record for record in records] == [False, False, *([True] if further else [])]
+        assert "final_verdict" in records[-1]
+        assert alignment.history.get("further") == ([{"step": 1.0}] if further else None)
+
+    def test_a_route_that_was_ahead_before_it_went_further_is_not_lost(self, rotated, monkeypatch):
+        X, Y, Q, _ = rotated
+        scores = iter([0.1, 0.5, 0.3, 0.0])
+        monkeypatch.setattr(
+            "damastes.alignment.judge", lambda *_, **__: Verdict("uncertain", next(scores), {"closeness": 0.0})
+        )
+
+        def go_on(x, y, start, *, pairs, rng, progress):
+            return Solution(-Q, [])
+
+        alignment = damastes.align(X, Y, recipe=of_routes(Fixed(-Q), Route(Fixed(Q), AS_IT_IS, further=go_on)))
+        np.testing.assert_array_equal(alignment.Q, Q)
+
     def test_a_fallback_that_can_not_work_here_is_recorded(self, rotated):
         X, Y, Q, _ = rotated
         last = Fixed(Q)

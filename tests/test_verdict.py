@@ -7,7 +7,7 @@ import pytest
 
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT
-from damastes.solvers import Refinement
+from damastes.solvers import Refinement, Stochastic
 from damastes.verdict import _EQUAL_STAGES, Verdict, _decided, _lost, _turned, judge
 from planted import planted
 
@@ -222,6 +222,6 @@ def test_a_verdict_speaks_and_goes_to_json():
 @pytest.mark.parametrize("seed", range(5))
 def test_a_wrong_map_starts_with_half_of_the_directions_turned_round(seed):
     X, Y, _ = scene(d=24)
-    start = _lost(X, Y, (), np.random.default_rng(seed))
+    start = _lost(X, Y, Stochastic(schedule=()), np.random.default_rng(seed))
     assert np.trace(start) == 0
     np.testing.assert_array_equal(np.abs(start), np.eye(24))

@@ -212,15 +212,22 @@ def _promising(
         if len(routes) == 1:
             yield solution.Q, route.passes, history, {}
             return
-        verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
-        clock.lap("verdict")
-        tried.append({**names, "verdict": verdict.to_json()})
-        found = solution.Q, route.passes, {**history, "routes": tried}, tried[-1]
-        if best is None or verdict.score > best[0]:
-            best = verdict.score, found
-        # Where nothing can be judged, no other route could be preferred.
-        if "closeness" not in verdict.evidence:
-            break
+        while True:
+            verdict = judge(X, Y, solution.Q, rng=_branch(rng), thorough=False, progress=progress)
+            clock.lap("verdict")
+            tried.append({**names, "verdict": verdict.to_json()})
+            found = solution.Q, route.passes, {**history, "routes": tried}, tried[-1]
+            if best is None or verdict.score > best[0]:
+                best = verdict.score, found
+            # Where nothing can be judged, no other route could be preferred.
+            if "closeness" not in verdict.evidence:
+                yield best[1]
+                return
+            if verdict.label == "aligned" or route.further is None or "further" in names:
+                break
+            solution = route.further(X, Y, solution.Q, pairs=pairs, rng=rng, progress=progress)
+            names["further"], history["further"] = _written(route.further), solution.history
+            clock.lap("solver")
         if verdict.label == "aligned":
             yield found
     if not any(record.get("verdict", {}).get("label") == "aligned" for record in tried):

@@ -9,6 +9,7 @@ from damastes.frame import Frame
 from damastes.initializers import Convex, IndependentComponents, Initializer
 from damastes.matching import FrankWolfe, open_loop
 from damastes.solvers import (
+    Chain,
     Phase,
     Refinement,
     SelfLearning,
@@ -41,14 +42,16 @@ class Head:
 class Route:
     """One way to a map: where it starts, how it improves, and how often the last stages follow when the clouds are ordered.
 
-    With a `head` it starts, and improves first, among those points alone. From frequent words alone one pass may stop halfway,
-    since its memory grows as long as it lasts; more than are needed lose rare words.
+    With a `head` it starts, and improves first, among those points alone. `further` goes on from where the solver ended when a
+    quick look is not content with that. From frequent words alone one pass may stop halfway, since its memory grows as long as
+    it lasts; more than are needed lose rare words.
     """
 
     initializer: Initializer
     solver: Solver
     passes: int = 1
     head: Head | None = None
+    further: Solver | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +128,16 @@ EXPLORE_BRIEFLY = _explore(40, pool=5000)
 # Batches of a third of the pool.
 CLIMB = SelfLearning(n_iter=80, batch_size=1700, pool=5000, memory=fading(0.7), noise=0.1, tol=0.015)
 
-# The cheap start solves similar spaces, independent components unlike ones. What these miss is often in the frequent words alone:
-# the cheap start among them, or independent components of them. What is harder gets another draw.
+# What the frequent words have begun, all words may complete. Only the climb tells: a look at the frequent words prefers a map
+# that was fitted to them.
+_FURTHER = Chain((_explore(200, batch_size=2000), CLIMB))
+
+# What the first two routes miss is often in the frequent words alone: the cheap start among them, or independent components of
+# them. Whether they lead home there depends on the draw, so that both get another one.
+_FREQUENT_WORDS = Route(Convex(n_points=1500), EXPLORE_HEAD, passes=2, head=Head(2500, _explore(200)), further=_FURTHER)
+_THEIR_COMPONENTS = Route(IndependentComponents(n_fit=(5000, 10_000)), EXPLORE_HEAD, passes=2, further=_FURTHER)
+
+# The cheap start solves similar spaces, independent components unlike ones.
 DEFAULT = Recipe(
     name="default",
     frame=Frame(),
@@ -138,9 +149,10 @@ DEFAULT = Recipe(
     finish=Frame(ridge=1.5),
     fallbacks=(
         Route(IndependentComponents(), _explore(150)),
-        Route(Convex(n_points=1500), EXPLORE_HEAD, passes=2, head=Head(2500, _explore(200))),
-        Route(IndependentComponents(n_fit=(5000, 10_000)), EXPLORE_HEAD, passes=2),
-        Route(IndependentComponents(n_fit=(5000, 10_000), n_starts=40), EXPLORE_HEAD, passes=2),
+        _FREQUENT_WORDS,
+        _THEIR_COMPONENTS,
+        _FREQUENT_WORDS,
+        replace(_THEIR_COMPONENTS, initializer=IndependentComponents(n_fit=(5000, 10_000), n_starts=40)),
     ),
 )
 

@@ -45,7 +45,7 @@ from damastes._arrays import (
 from damastes.pairs import Pairs
 from damastes.recipes import CLIMB, DEFAULT, EXPLORE_BRIEFLY
 from damastes.retrieval import CSLS, Choices, Cosines, choose
-from damastes.solvers import SelfLearning, Solver, fading
+from damastes.solvers import Chain, SelfLearning, Solver, fading
 from damastes.spectrum import Spectrum
 
 __all__ = ["Verdict", "judge"]
@@ -53,6 +53,7 @@ __all__ = ["Verdict", "judge"]
 # What a look is at, unless it leaves a doubt.
 _POINTS = 1500
 _ALL = 1_000_000
+_NO_PAIRS = Pairs.none()
 # With fewer points or directions than these nothing can be held out.
 _MIN_POINTS = 20
 _MIN_DIMENSION = 4
@@ -64,9 +65,9 @@ _CLIMB = SelfLearning(n_iter=4, batch_size=_ALL, pool=_ALL, memory=fading(0.0))
 # of them, as the fits do that are to be judged. With twice as many, clusters begin to come home.
 _WRONG_CLIMB = SelfLearning(n_iter=15, pool=_ALL, memory=fading(0.7), noise=0.1)
 # What makes a map and its rivals equal. Longer stages remember more, and tell less.
-_EQUAL_STAGES = (EXPLORE_BRIEFLY, CLIMB)
+_EQUAL_STAGES = Chain((EXPLORE_BRIEFLY, CLIMB))
 # What brings a map home. It ends as the fit ended that is to be met.
-_WAY_HOME = (*_EQUAL_STAGES, DEFAULT.refinement)
+_WAY_HOME = Chain((_EQUAL_STAGES, DEFAULT.refinement))
 # No stage takes more points than these.
 _POOL = 10_000
 # Points times directions of all rivals together.
@@ -168,7 +169,7 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
     width = _clip(round(min(Q.shape) * fewest / n_all), dimension, min(Q.shape))
     A, B = _shared_space(head_x, head_y, Q, width)
     climb = replace(_WRONG_CLIMB, batch_size=-(-fewest // 2))
-    wrong = [_lost(A, B, (climb,), rng) for _ in range(_clip(1500 // fewest, 3, 12))]
+    wrong = [_lost(A, B, climb, rng) for _ in range(_clip(1500 // fewest, 3, 12))]
     itself = from_numpy(np.eye(width), A)
     evidence = _compared(A, B, [itself], wrong, dimension, 2 * _clip(600 // fewest, 1, 6), rng, progress)
     return _decided(evidence)
@@ -183,7 +184,7 @@ def _judged_beside_rivals(
     fits = _renamed("rivals", progress)
     rivals = [_lost(A, B, _EQUAL_STAGES, rng, fits) for _ in range(n_rivals)]
     itself = from_numpy(np.eye(A.shape[1]), A)
-    anew = [_fitted_from(itself, A, B, _EQUAL_STAGES, rng, fits) for _ in range(n_rivals)]
+    anew = [_EQUAL_STAGES(A, B, itself, pairs=_NO_PAIRS, rng=rng, progress=fits).Q for _ in range(n_rivals)]
     seen_A, seen_B = head_rows(A, n_points), head_rows(B, 2 * n_points)
     fewest = min(seen_A.shape[0], seen_B.shape[0])
     n_looks = _clip(2400 // fewest, 4, 12)
@@ -195,8 +196,9 @@ def _judged_beside_rivals(
 def _way_home(X: Array, Y: Array, Q: Array, rng: np.random.Generator, progress: Progress) -> float:
     """The mean cosine with Q of what it becomes when some directions are turned round and it is fitted once more."""
     A, B = _shared_space(head_rows(X, _POOL), head_rows(Y, _POOL), Q, min(Q.shape))
-    back = _fitted_from(_turned(A, _TURNED, rng), A, B, _WAY_HOME, rng, _renamed("the way home", progress))
-    return _cosine_with_the_identity(A, back)
+    turned = _turned(A, _TURNED, rng)
+    back = _WAY_HOME(A, B, turned, pairs=_NO_PAIRS, rng=rng, progress=_renamed("the way home", progress))
+    return _cosine_with_the_identity(A, back.Q)
 
 
 def _cosine_with_the_identity(A: Array, Q: Array) -> float:
@@ -238,9 +240,7 @@ def _dimension(Q: Array, n_points: int) -> int:
     return min(_MAX_DIMENSION, int(min(Q.shape)), max(n_points // 3, _MIN_DIMENSION))
 
 
-def _lost(
-    A: Array, B: Array, stages: Sequence[Solver], rng: np.random.Generator, progress: Progress = no_progress
-) -> Array:
+def _lost(A: Array, B: Array, solver: Solver, rng: np.random.Generator, progress: Progress = no_progress) -> Array:
     """A wrong map: a random half of the principal directions turned round, then improved.
 
     One that comes nearer to the map that is judged, which is the identity here, than chance does is on its way home and not
@@ -248,7 +248,7 @@ def _lost(
     """
     for _ in range(_DRAWS):
         start = _turned(A, 0.5, rng)
-        Q = _fitted_from(start, A, B, stages, rng, progress)
+        Q = solver(A, B, start, pairs=_NO_PAIRS, rng=rng, progress=progress).Q
         if np.trace(to_numpy(Q)) <= 2 * sqrt(A.shape[1]):
             return Q
     return start
@@ -259,15 +259,6 @@ def _turned(A: Array, share: float, rng: np.random.Generator) -> Array:
     dimension = A.shape[1]
     signs = np.where(np.arange(dimension) < int(share * dimension), -1.0, 1.0)
     return from_numpy(np.diag(rng.permutation(signs)), A)
-
-
-def _fitted_from(
-    Q: Array, A: Array, B: Array, stages: Sequence[Solver], rng: np.random.Generator, progress: Progress
-) -> Array:
-    """Q after these stages."""
-    for stage in stages:
-        Q = stage(A, B, Q, pairs=Pairs.none(), rng=rng, progress=progress).Q
-    return Q
 
 
 def _clip(value: int, low: int, high: int) -> int:
@@ -305,7 +296,7 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
     A, B = _shared_space(X, Y, Q, dimension)
     fitted, held_out = np.array_split(rng.permutation(A.shape[0]), 2)
     same = from_numpy(np.eye(dimension), A)
-    seen = take_rows(A, held_out) @ _CLIMB(take_rows(A, fitted), B, same, pairs=Pairs.none(), rng=rng).Q
+    seen = take_rows(A, held_out) @ _CLIMB(take_rows(A, fitted), B, same, pairs=_NO_PAIRS, rng=rng).Q
     agreements = []
     for _ in range(_VIEWS):
         turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]

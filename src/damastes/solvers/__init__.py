@@ -2,6 +2,7 @@
 
 from damastes.solvers.alternating import Alternating
 from damastes.solvers.carry import carry
+from damastes.solvers.chain import Chain
 from damastes.solvers.refinement import Refinement
 from damastes.solvers.self_learning import SelfLearning, averaging, fading
 from damastes.solvers.solution import Solution, Solver
@@ -10,6 +11,7 @@ from damastes.solvers.subspace import Subspace
 
 __all__ = [
     "Alternating",
+    "Chain",
     "Phase",
     "Refinement",
     "SelfLearning",
