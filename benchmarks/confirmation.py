@@ -39,6 +39,8 @@ FILES = {
     "tr": "tr_vnlp_128d",
     "zh-large": "zh_tencent200_chinesesynonymword",
     "zh-small": "zh_nearsynonym_100d",
+    "vi": "vi_genz_300d",
+    "th": "th_cunlp_100d",
 }
 PAIRS = {
     f"{one} {other}": (one, other)
@@ -48,6 +50,8 @@ PAIRS = {
         ("en", "tr"),
         ("en", "zh-large"),
         ("en", "zh-small"),
+        ("en", "vi"),
+        ("en", "th"),
         ("tr", "en"),
         ("zh-large", "en"),
         ("ru-books", "en"),

@@ -130,7 +130,9 @@ def test_a_right_map_of_enough_points_comes_home(monkeypatch, n, looked):
 @pytest.mark.parametrize(("home", "label"), [(0.8, "aligned"), (0.5, "aligned"), (0.3, "uncertain"), (-0.1, "failed")])
 def test_a_map_that_does_not_come_home_is_in_doubt(home, label):
     seen = {"n_rivals": 1, "n_points": 3000, "closeness": 0.5, "closeness_of_wrong_maps": 0.45}
-    found = _decided({**seen, "agreement": 0.06, "agreement_of_wrong_maps": 0.023, "home": home})
+    seen |= {"agreement": 0.04, "agreement_of_wrong_maps": 0.023}
+    found = _decided({**seen, "home": home})
+    assert (found.score > _decided(seen).score) == (home > 0.5)
     assert found.label == label
     assert (f"comes back only to cosine {home:.2f}" in str(found)) == (home < 0.5)
 

@@ -78,6 +78,8 @@ _DRAWS = 3
 # the points it takes: of fewer, or of which few correspond, right maps do not come back either.
 _TURNED = 0.25
 _HOME = 0.5
+# By how much the odds of a map rise at most because it came home.
+_MOST_FOR_HOME = 3.0
 # The mean cosine with a map of what it becomes, below which it has become another.
 _KEPT = 0.2
 _ENOUGH_TO_COME_HOME = 8000
@@ -322,15 +324,18 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     """Gain times lift, squashed to [0, 1].
 
     A product, because either may be large alone for a wrong map: clusters matched with the wrong clusters bring points close,
-    and points that a fit has seen for long keep some agreement. Less for a map that went elsewhere.
+    and points that a fit has seen for long keep some agreement. Odds are the square of it; more for a map that came home, less
+    for one that did not, and nothing for one that has become another.
     """
     strength = max(_gain(evidence), 0.0) * max(_lift(evidence), 0.0)
     even = _EVEN_STRENGTH
     if "n_rivals" in evidence:
         even = _EVEN_BESIDE_RIVALS * (1 + 2 * _FEW_POINTS / float(evidence["n_points"]))
-    score = strength * strength / (strength * strength + even * even)
-    for name, enough in (("kept", _KEPT), ("home", _HOME)):
-        score *= max(0.0, min(float(evidence.get(name, enough)) / enough, 1.0)) ** 2
+    odds = (strength / even) ** 2
+    if "home" in evidence:
+        odds *= min((max(float(evidence["home"]), 0.0) / _HOME) ** 6, _MOST_FOR_HOME)
+    score = odds / (1 + odds)
+    score *= max(0.0, min(float(evidence.get("kept", _KEPT)) / _KEPT, 1.0)) ** 2
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
