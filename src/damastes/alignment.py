@@ -263,7 +263,8 @@ class Alignment:
 
     `history` has the start's evidence and one record a step of every solver, and under "routes", when there was a choice,
     what was tried, what a quick look said of it ("verdict"; a route that went "further" has a record more), and of those that
-    went through the last stages, what was said in the end ("final_verdict"): the best of these won; `seconds` the time of every stage; `verdict` is None when nobody judged it.
+    went through the last stages, what was said in the end ("final_verdict"): the best of these won. `seconds` has the time of
+    every stage; `verdict` is None when nobody judged it.
     """
 
     map: Map
