@@ -56,7 +56,9 @@ class Case:
         if pair in REVERSED:
             straight = Case(REVERSED[pair], data)
             self.source, self.target = straight.target, straight.source
-            self.known, self.eval = (sides and sides[::-1] for sides in (straight.known, straight.eval))
+            self.known, self.known_backward, self.eval = (
+                sides and sides[::-1] for sides in (straight.known_backward, straight.known, straight.eval)
+            )
             if self.eval is None:
                 self.forward, self.backward = (
                     [(b, a) for a, b in pairs] for pairs in (straight.backward, straight.forward)
@@ -69,7 +71,7 @@ class Case:
                 for part in ("train", "eval", "pairs")
             }
             self.source, self.target = (Vectors(None, arrays[f"{name}.train"]) for name in ("minilm", "use"))
-            self.known = arrays["minilm.pairs"], arrays["use.pairs"]
+            self.known = self.known_backward = arrays["minilm.pairs"], arrays["use.pairs"]
             self.eval = arrays["minilm.eval"], arrays["use.eval"]
             return
         if pair in TOY:
@@ -78,6 +80,7 @@ class Case:
             train = [(word, word) for word in common if self.source.row(word) < 5000]
             test = [(word, word) for word in common if self.source.row(word) >= 5000]
             self.forward, self.backward = test, test
+            train_backward = train
         else:
             problem = load(VIA.get(pair, pair), data)
             self.source, self.target, self.forward, self.backward = (
@@ -86,10 +89,16 @@ class Case:
                 problem.forward,
                 problem.backward,
             )
-            train = problem.train
-        train = [(a, b) for a, b in train if a in self.source and b in self.target]
-        rows = np.array([(self.source.row(a), self.target.row(b)) for a, b in train]).reshape(-1, 2).astype(int)
-        self.known = (self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]) if len(rows) else None
+            train, train_backward = problem.train, problem.train_backward
+        self.known, self.known_backward = (self.points_of(pairs) for pairs in (train, train_backward))
+
+    def points_of(self, pairs: list[tuple[str, str]]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Vectors of both sides of the pairs that the vocabularies have."""
+        rows = [(self.source.row(a), self.target.row(b)) for a, b in pairs if a in self.source and b in self.target]
+        if not rows:
+            return None
+        sources, targets = np.array(rows).T
+        return self.source.matrix[sources], self.target.matrix[targets]
 
     def hits(self, alignment: Alignment, backward: bool, retriever: Any) -> np.ndarray:
         """Which of the queries, in a fixed order, are answered right."""
@@ -107,10 +116,11 @@ class Case:
         found = alignment.neighbours(1, retriever=retriever, queries=queries, backward=backward).indices[:, 0]
         return np.array([j in answers[q] for q, j in zip(queries.tolist(), found.tolist(), strict=True)])
 
-    def supervised(self, frame: Any, refined: bool) -> Alignment:
-        """Orthogonal Procrustes on the training pairs, in a frame, optionally with the recipe's own refinement."""
+    def supervised(self, frame: Any, refined: bool, backward: bool) -> Alignment:
+        """Orthogonal Procrustes on a direction's training pairs, in a frame, optionally with the recipe's own refinement."""
         frames = [frame.fit(cloud.matrix) for cloud in (self.source, self.target)]
-        Q = orthogonal_procrustes(*(f(known) for f, known in zip(frames, self.known, strict=True)))
+        learned = self.known_backward if backward else self.known
+        Q = orthogonal_procrustes(*(f(known) for f, known in zip(frames, learned, strict=True)))
         metric = None
         if refined:
             X, Y = (f(cloud.matrix) for f, cloud in zip(frames, (self.source, self.target), strict=True))
@@ -119,21 +129,24 @@ class Case:
         return Alignment(Map(Q, frames[0], frames[1], {}, metric), self.source, self.target)
 
 
-def measure(case: Case, alignment: Alignment) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for backward in (False, True):
-        direction = "backward" if backward else "forward"
-        for name, retriever in (("csls", CSLS()), ("nn", Nearest())):
-            row[f"{direction}_{name}"] = float(case.hits(alignment, backward, retriever).mean())
-    return row
+def measure(case: Case, forward: Alignment, backward: Alignment | None = None) -> dict[str, Any]:
+    """P@1 of a map, or of one for each direction."""
+    return {
+        f"{direction}_{name}": float(case.hits(alignment, direction == "backward", retriever).mean())
+        for direction, alignment in (("forward", forward), ("backward", backward or forward))
+        for name, retriever in (("csls", CSLS()), ("nn", Nearest()))
+    }
 
 
 def supervised_cell(case: Case) -> dict[str, Any]:
     row: dict[str, Any] = {"pair": case.pair, "method": "supervised"}
     if case.known is not None:
-        row["plain_frame"] = measure(case, case.supervised(DEFAULT.frame, False))
-        row["same_frame"] = measure(case, case.supervised(DEFAULT.finish, False))
-        row["same_frame_refined"] = measure(case, case.supervised(DEFAULT.finish, True))
+        for name, frame, refined in (
+            ("plain_frame", DEFAULT.frame, False),
+            ("same_frame", DEFAULT.finish, False),
+            ("same_frame_refined", DEFAULT.finish, True),
+        ):
+            row[name] = measure(case, *(case.supervised(frame, refined, backward) for backward in (False, True)))
     return row
 
 
@@ -147,8 +160,8 @@ def default_cell(case: Case, seed: int) -> dict[str, Any]:
     ]
     row |= measure(case, alignment)
     if case.known is not None:
-        reference = case.supervised(DEFAULT.finish, False)
         for backward in (False, True):
+            reference = case.supervised(DEFAULT.finish, False, backward)
             ours, theirs = (case.hits(a, backward, CSLS()).astype(float) for a in (alignment, reference))
             gain = ours - theirs
             half = 1.96 * gain.std(ddof=1) / len(gain) ** 0.5

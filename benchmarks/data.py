@@ -31,7 +31,11 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Problem:
-    """Two clouds, a lexicon to learn from, and lexicons for evaluation in both directions."""
+    """Two clouds, a lexicon to learn from, and lexicons for evaluation in both directions; all are (source, target).
+
+    Test words of one direction are often in the training lexicon of the other: what is measured backward must be learned from
+    `train_backward`.
+    """
 
     name: str
     source: Vectors
@@ -39,6 +43,7 @@ class Problem:
     train: list[tuple[str, str]]
     forward: list[tuple[str, str]]
     backward: list[tuple[str, str]]
+    train_backward: list[tuple[str, str]]
 
 
 def load(name: str, data: Path | None) -> Problem:
@@ -46,13 +51,14 @@ def load(name: str, data: Path | None) -> Problem:
     if name == "sample":
         # No separate training part: a supervised result would be measured on its own pairs.
         pairs = samples.lexicon()
-        return Problem(name, samples.load("en"), samples.load("es"), [], pairs, pairs)
+        return Problem(name, samples.load("en"), samples.load("es"), [], pairs, pairs, [])
     if data is None:
         raise SystemExit(f"{name} needs --data DIR, a folder with vectors/ and lexicons/")
     if name in OTHER_WORDS:
         return _other_words(name, data)
     found = Data.open(data).load(name)
-    return Problem(name, found.source, found.target, found.train, found.forward, found.backward)
+    learned = found.backward_problem().train
+    return Problem(name, found.source, found.target, found.train, found.forward, found.backward, learned)
 
 
 def _other_words(name: str, data: Path) -> Problem:
@@ -60,15 +66,19 @@ def _other_words(name: str, data: Path) -> Problem:
     if name == "en-en":
         common = [(word, word) for word in source.labels if word in target]
         train, test = common[:5000], common[5000:6500]
-        return Problem(name, source, target, train, test, test)
+        return Problem(name, source, target, train, test, test, train)
     one, other = name.removesuffix(" unlike texts").split("-")
     if one == "en":
-        lexicons = [f"{one}-{other}.train", f"{one}-{other}.test", f"{other}-{one}.test"]
-        train, test, back = (read_lexicon(data / f"lexicons/{lexicon}.txt") for lexicon in lexicons)
-        return Problem(name, source, target, train, test, [(b, a) for a, b in back])
-    train = _through_english(data, one, other, "train")
-    test, back = _through_english(data, one, other, "test"), _through_english(data, other, one, "test")
-    return Problem(name, source, target, train, test, [(b, a) for a, b in back])
+        there, back = (
+            [read_lexicon(data / f"lexicons/{way}.{part}.txt") for part in ("train", "test")]
+            for way in (f"{one}-{other}", f"{other}-{one}")
+        )
+    else:
+        there, back = (
+            [_through_english(data, *way, part) for part in ("train", "test")] for way in ((one, other), (other, one))
+        )
+    turned = [[(b, a) for a, b in pairs] for pairs in back]
+    return Problem(name, source, target, there[0], there[1], turned[1], turned[0])
 
 
 def _through_english(data: Path, one: str, other: str, part: str) -> list[tuple[str, str]]:

@@ -59,8 +59,9 @@ def test_json_is_the_file(call, tmp_path, tiny):
 def test_no_paths_are_recorded(call, tmp_path, tiny):
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("words\n", encoding="utf-8")
-    done = call("reproduce", "table4", "-o", tmp_path / "out", "--corpus", corpus, "--json")
-    assert done.json["runs"][0]["command"] == "damastes reproduce table4 --corpus corpus.txt"
+    done = call("reproduce", "table1", "-o", tmp_path / "out", "--corpus", corpus, "--json")
+    assert done.json["runs"][0]["command"] == "damastes reproduce table1 --corpus corpus.txt"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["table1-corpus.json", "table1-corpus.md"]
     assert str(tmp_path) not in done.stdout
 
 
@@ -69,9 +70,11 @@ def test_no_paths_are_recorded(call, tmp_path, tiny):
     [
         ((), ["Missing argument 'NAME'"]),
         (("table99",), ["no experiment named 'table99'", "table4", "or all"]),
-        (("table4", "--data", "nowhere"), ["nowhere: expected a folder"]),
+        (("all", "table99"), ["no experiment named 'table99'", "table4", "or all"]),
+        (("table4", "--data", "nowhere"), ["nowhere: expected a folder", "damastes fetch wiki.en.vec"]),
         (("table4", "--data", "."), ["damastes fetch wiki.en.vec"]),
-        (("table4", "--corpus", "nowhere.txt"), ["nowhere.txt: there is no such file"]),
+        (("table1", "--corpus", "nowhere.txt"), ["nowhere.txt: there is no such file"]),
+        (("table4", "--corpus", "file"), ["--corpus is for table1 alone, got it with table4"]),
         (("table4", "--seeds", "0"), ["--seeds"]),
         (("table4", "-o", "file"), ["file: expected a directory"]),
     ],
@@ -81,6 +84,13 @@ def test_bad_input(call, tmp_path, monkeypatch, arguments, words):
     (tmp_path / "file").write_text("", encoding="utf-8")
     call("reproduce", *arguments).assert_one_line_error(*words)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_all_asks_for_every_extra_before_the_work(call, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = call("reproduce", "all", "--quick", "-o", tmp_path / "out")
+    done.assert_one_line_error("pip install 'damastes[torch]'", status=1)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_extra_says_what_to_install(call, tmp_path, monkeypatch):

@@ -76,4 +76,4 @@ def test_labels_do_not_overlap(tmp_path, rng, monkeypatch):
 def test_without_matplotlib_it_says_what_to_install_before_the_work(cut_sample, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'damastes\[plot\]'"):
-        experiment("figure1").cells(Setting(Data.open(cut_sample)))
+        experiment("figure1").needs(Setting(Data.open(cut_sample)))

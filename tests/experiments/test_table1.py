@@ -68,7 +68,7 @@ def test_the_papers_numbers_stand_in_their_columns(outcome):
     assert list(row(outcome, "Relaxation*", theirs=True)) == ["0.99", "0.97", "0.22", "0.00"]
     assert list(row(outcome, "Distance"))[1:] == ["–"] * 3
     text = outcome.layout.to_text()
-    assert "seed: forward 300 words, coverage 100 %" in text
+    assert "600 × 100; 300 words asked, 100 % of those of their ranks" in text
     assert "100 M words of news" in text
 
 
@@ -112,7 +112,8 @@ def test_a_corpus_needs_its_extra_before_the_work(text, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim", None)
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'damastes\[train\]'"):
-        experiment("table1").cells(Setting(Data.open(None), corpus=text))
+        experiment("table1").needs(Setting(Data.open(None), corpus=text))
+    experiment("table1").needs(Setting(Data.open(None)))
 
 
 def test_trainings_differ_in_what_the_paper_says(text, tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from damastes.errors import MissingExtraError
@@ -74,7 +75,7 @@ def test_only_procrustes_sees_the_lexicon(cut_sample):
     """Without its training pairs Procrustes has nothing to start from; the others do not notice."""
     data = Data.open(cut_sample)
     problem = data.load("en-fr")
-    data._last["en-fr"] = replace(problem, train=[])
+    data._last["en-fr"] = replace(problem, train=[], train_backward=[])
     by_name = {method.name: method for method in languages._methods(True)}
     with pytest.raises(ValueError, match="needs known pairs"):
         languages._run(data, "en-fr", True, by_name["Procrustes"], 0, lambda *what: None)
@@ -94,8 +95,28 @@ def test_refinement_does_not_see_the_lexicon(cut_sample):
     method = languages._methods(True)[0]
     method = replace(method, recipe=replace(method.recipe, refinement=refinement))
     result = languages._run(Data.open(cut_sample), "en-fr", True, method, 0, lambda *what: None)
-    assert seen == [0]
+    assert seen == [0, 0]  # a map for each direction
     assert result["before"] == result["after"]
+
+
+def test_each_direction_learns_from_its_own_lexicon(cut_sample):
+    """Backward test words are in the forward training lexicon, so that a map of that would have seen the answers."""
+    data = Data.open(cut_sample)
+    problem = data.load("en-fr")
+    method = languages._methods(True)[0]
+    both = languages._run(data, "en-fr", True, method, 0, lambda *what: None)
+    data._last["en-fr"] = replace(problem, train_backward=problem.train_backward[:60])
+    less = languages._run(data, "en-fr", True, method, 0, lambda *what: None)
+    assert less["before"]["forward"] == both["before"]["forward"]
+    assert less["before"]["backward"]["csls"] < both["before"]["backward"]["csls"]
+
+
+def test_the_map_before_refinement_is_that_of_the_route_that_won():
+    maps = [np.eye(2) * k for k in range(6)]
+    steps = [(maps[0], maps[1]), (maps[1], maps[2]), (maps[3], maps[4]), (maps[4], maps[5])]
+    assert languages._unrefined(maps[5], steps) is maps[3]
+    assert languages._unrefined(maps[2], steps) is maps[0]
+    assert languages._unrefined(maps[0], []) is maps[0]
 
 
 def test_the_papers_numbers_stand_beside_ours(outcomes):
@@ -130,4 +151,4 @@ def test_seeds(cut_sample):
 def test_without_torch_it_says_what_to_install_before_the_work(cut_sample, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'damastes\[torch\]'"):
-        experiment("table2").cells(Setting(Data.open(cut_sample)))
+        experiment("table2").needs(Setting(Data.open(cut_sample)))

@@ -33,7 +33,7 @@ def reproduce(
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where results are kept and written.")
-    ] = Path("results"),
+    ] = Path("reproduced"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and steps, smaller clouds: minutes.")] = False,
     seeds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="How many seeds, instead of the experiment's own number.")
@@ -57,11 +57,16 @@ def reproduce(
     from damastes.experiments.data import Data
     from damastes.experiments.running import run
 
-    chosen = [experiment(name) for name in (NAMES if "all" in names else dict.fromkeys(names))]
+    asked = [experiment(name) for name in dict.fromkeys(names) if name != "all"]
+    chosen = [experiment(name) for name in NAMES] if "all" in names else asked
     check_output(output)
     if corpus is not None and not corpus.is_file():
         raise InputError(f"{corpus}: there is no such file; --corpus expects a text to train on")
+    if corpus is not None and [work.name for work in chosen] != ["table1"]:
+        raise InputError(f"--corpus is for table1 alone, got it with {' '.join(names)}; run that by itself")
     setting = Setting(Data.open(data), quick=quick, seeds=seeds, corpus=corpus)
+    for work in chosen:
+        work.needs(setting)  # before the first of them takes its time
     records: dict[str, Mapping[str, Any]] = {}
     for work in chosen:
         with cells_bar(work.name) as watch:

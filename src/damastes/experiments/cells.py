@@ -56,7 +56,8 @@ class Experiment:
 
     `cells` lists the work, `layout` makes a table, or a page of several, of all finished cells, `draw` writes figures and returns
     their names: it gets the path of the JSON file without its suffix, to which it adds one of its own. `kin` names experiments
-    with the same cells, of which two tables are made: what one has finished the other does not compute again.
+    with the same cells, of which two tables are made: what one has finished the other does not compute again. `needs` says what
+    to install when an extra is missing, before there is any work.
     """
 
     name: str
@@ -64,3 +65,4 @@ class Experiment:
     layout: Callable[[Setting, Results], Layout | Page]
     draw: Callable[[Results, Path], list[str]] | None = None
     kin: tuple[str, ...] = ()
+    needs: Callable[[Setting], None] = lambda setting: None

@@ -17,7 +17,7 @@ from damastes.errors import InputError
 from damastes.io import read_lexicon, read_vectors
 from damastes.vectors import Vectors
 
-__all__ = ["TOYS", "WORDS", "Data", "Lexicon", "Problem", "same_words", "split_by_rank"]
+__all__ = ["SPLIT", "TOYS", "WORDS", "Data", "Lexicon", "Problem", "same_words", "split_by_rank"]
 
 Lexicon = list[tuple[str, str]]
 
@@ -39,14 +39,16 @@ TOYS = {
 PAPER = ("en-es", "en-fr", "en-de", "en-ru")
 _PAPER_LIMIT = 200_000
 # Words of a lower rank are for training where a lexicon has no split of its own.
-_SPLIT = 5000
+SPLIT = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Two clouds, pairs to learn from, and pairs to measure on in either direction; all are (source, target).
 
-    `about` says where the lexicon comes from and how it was split; `files` what was read, relative to the data folder.
+    Test words of one direction are often in the training lexicon of the other, so that who learns from pairs and is measured
+    backward has to learn from `train_backward`; None is where `train` has no test word of either side. `about` says where the
+    lexicon comes from and how it was split; `files` what was read, relative to the data folder.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Problem:
     backward: Lexicon
     about: str
     files: tuple[str, str] = ("", "")
+    train_backward: Lexicon | None = None
 
     def head(self, n: int) -> Problem:
         """The same of the first n points of either cloud."""
@@ -70,6 +73,17 @@ class Problem:
             for side, file, cloud in zip(("source", "target"), self.files, (self.source, self.target), strict=True)
         }
         return {"pair": self.name, **sides, "lexicons": lexicons}
+
+    def backward_problem(self) -> Problem:
+        """The same for who learns from pairs to be measured backward."""
+        return self if self.train_backward is None else replace(self, train=self.train_backward)
+
+    def clouds_in_words(self) -> str:
+        """What a table says of the clouds: files and sizes."""
+        return ", ".join(
+            f"{file} {len(cloud):,} × {cloud.dimension}"
+            for file, cloud in zip(self.files, (self.source, self.target), strict=True)
+        )
 
     def known_rows(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Rows (source, target) of the training pairs whose words both vocabularies have."""
@@ -95,7 +109,9 @@ class Data:
         if folder is None:
             return cls()
         if not folder.is_dir():
-            raise InputError(f"{folder}: expected a folder with vectors and lexicons, got none")
+            raise InputError(
+                f"{folder}: expected a folder with vectors and lexicons, got none. {_fetched_into(folder)}"
+            )
         loaders: dict[str, Callable[[], Problem]] = {}
         for name in dict.fromkeys((*PAPER, *WORDS)):
             if all((folder / file).is_file() for file in _paper_files(name)):
@@ -109,8 +125,7 @@ class Data:
         if not loaders:
             raise InputError(
                 f"{folder}: expected vectors and lexicons of a pair, such as wiki.en.vec, wiki.es.vec, en-es.0-5000.txt, "
-                "en-es.5000-6500.txt and the same for es-en, got none that is complete. Bring them there with: damastes "
-                f"fetch {' '.join(_paper_files('en-es'))} --cache {folder}"
+                f"en-es.5000-6500.txt and the same for es-en, got none that is complete. {_fetched_into(folder)}"
             )
         return cls(folder, pairs, toys, loaders)
 
@@ -134,7 +149,7 @@ class Data:
         return next((name for name in (*names, *self.pairs) if name in self.pairs), "sample")
 
 
-def split_by_rank(lexicon: Lexicon, source: Vectors, split: int = _SPLIT) -> tuple[Lexicon, Lexicon]:
+def split_by_rank(lexicon: Lexicon, source: Vectors, split: int = SPLIT) -> tuple[Lexicon, Lexicon]:
     """Split a lexicon into pairs for training, of the most frequent source words, and for tests; unknown words are tests."""
     train = [pair for pair in lexicon if pair[0] in source and source.row(pair[0]) < split]
     known = set(train)
@@ -162,6 +177,10 @@ def _paper_files(name: str) -> list[str]:
     ]
 
 
+def _fetched_into(folder: Path) -> str:
+    return f"Bring them there with: damastes fetch {' '.join(_paper_files('en-es'))} --cache {folder}"
+
+
 def _benchmark_pair(folder: Path, name: str) -> Problem:
     return _pair(
         folder, name, _benchmark_files(name), None, "MUSE lexicons: first 5,000 source words train, next 1,500 test"
@@ -175,9 +194,9 @@ def _paper_pair(folder: Path, name: str) -> Problem:
 
 def _pair(folder: Path, name: str, files: list[str], limit: int | None, about: str) -> Problem:
     source, target = (_read(folder / file, limit) for file in files[:2])
-    train, forward, _, backward = (read_lexicon(folder / file) for file in files[2:])
-    turned = [(b, a) for a, b in backward]
-    return Problem(name, source, target, train, forward, turned, about, (files[0], files[1]))
+    train, forward, *others = (read_lexicon(folder / file) for file in files[2:])
+    train_backward, backward = ([(b, a) for a, b in lexicon] for lexicon in others)
+    return Problem(name, source, target, train, forward, backward, about, (files[0], files[1]), train_backward)
 
 
 def _toy(folder: Path, toy: str) -> Problem:
@@ -187,7 +206,7 @@ def _toy(folder: Path, toy: str) -> Problem:
 
 
 def same_words(
-    name: str, source: Vectors, target: Vectors, files: tuple[str, str] = ("", ""), *, split: int = _SPLIT
+    name: str, source: Vectors, target: Vectors, files: tuple[str, str] = ("", ""), *, split: int = SPLIT
 ) -> Problem:
     """A toy: two clouds of one language, whose shared words correspond."""
     lexicon = [(word, word) for word in source.labels or () if word in target]

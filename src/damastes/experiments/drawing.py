@@ -108,10 +108,15 @@ def _label(figure: Any, ax: Any, panel: Panel) -> None:
         style = _STYLES[side]
         text = ax.text(0, 0, panel.labels[k][side], fontsize=_POINT, fontstyle=style["style"], color=style["color"])
         extent = text.get_window_extent(renderer)
-        best = min(
-            _candidates(x, y, extent.width, extent.height, scale),
-            key=lambda c: (_overlap(c[1], taken) + _outside(c[1], inside)) * 50 + c[0],
-        )
+        others = np.delete(places, k + side * len(panel.labels), axis=0)
+
+        def cost(candidate: tuple[float, _Box], others: NumpyArray = others) -> float:
+            reach, box = candidate
+            return (
+                (_overlap(box, taken) + _outside(box, inside)) * 50 + 3 * _misleading(reach, box, others, scale) + reach
+            )
+
+        best = min(_candidates(x, y, extent.width, extent.height, scale), key=cost)
         box = best[1]
         # Lines end before the letters.
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
@@ -119,12 +124,13 @@ def _label(figure: Any, ax: Any, panel: Panel) -> None:
         taken.append(box)
         text.set_position(ax.transData.inverted().transform((box[0], box[1])))
         text.set_verticalalignment("bottom")
-        if best[0] > 9 * scale:  # far from its point: a thin line leads there
+        # Far from its point, or nearer to another: a thin line leads there, above the other labels.
+        if best[0] > 6 * scale or _misleading(best[0], box, others, scale) > 0:
             middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
             end = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
             end = end if end != (x, y) else middle
             line = ax.transData.inverted().transform([(x, y), end])
-            ax.plot(line[:, 0], line[:, 1], color=style["color"], linewidth=0.35, zorder=1)
+            ax.plot(line[:, 0], line[:, 1], color=style["color"], linewidth=0.35, zorder=1.7)
 
 
 _Box = tuple[float, float, float, float]
@@ -150,6 +156,16 @@ def _overlap(box: _Box, taken: Sequence[_Box]) -> float:
         for other in taken
     ]
     return float(np.sqrt(sum(areas)))
+
+
+def _misleading(reach: float, box: _Box, others: NumpyArray, scale: float) -> float:
+    """By how much a box is nearer to another point than it ought to be: that is farther away than its own, by a little."""
+    if not len(others):
+        return 0.0
+    x, y = others.T
+    dx = np.maximum(np.maximum(box[0] - x, x - box[2]), 0)
+    dy = np.maximum(np.maximum(box[1] - y, y - box[3]), 0)
+    return float(max(reach + 2 * scale - np.hypot(dx, dy).min(), 0.0))
 
 
 def _outside(box: _Box, inside: Any) -> float:

@@ -32,7 +32,6 @@ _QUICK_CLOUD = 10_000
 
 def cells(setting: Setting) -> list[Cell]:
     """One cell: an alignment and where its words lie."""
-    need_matplotlib()  # said before the work, not after
     problem = _problem(setting)
     inputs = {"data": problem.hashes(), "recipe": repr(DEFAULT), "seed": _SEED, "words": _WISHES, "shown": _N_WORDS}
     return [Cell(_key(problem), inputs, lambda progress: _run(problem, progress))]
@@ -163,4 +162,4 @@ def _plane(X: NumpyArray, Y: NumpyArray) -> dict[str, Any]:
     return {"source": source, "target": target, "share": round(share, 4)}
 
 
-EXPERIMENT = Experiment("figure1", cells, layout, draw)
+EXPERIMENT = Experiment("figure1", cells, layout, draw, needs=lambda setting: need_matplotlib() and None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from damastes._arrays import Array, Progress, no_progress
+from damastes._arrays import Array, NumpyArray, Progress, no_progress
 from damastes.alignment import Alignment, align
 from damastes.errors import MissingExtraError
 from damastes.experiments.cells import Cell, Result, Results, Setting
@@ -24,10 +24,10 @@ from damastes.initializers import ICP, Adversarial, Anchors, Initializer
 from damastes.mapping import Map
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT, PAPER, Recipe
-from damastes.retrieval import CSLS, ISF, Nearest
+from damastes.retrieval import CSLS, ISF, Nearest, Retriever
 from damastes.solvers import Solution, Solver, Stochastic, paper_schedule
 
-__all__ = ["CRITERIA", "Published", "cells", "layout"]
+__all__ = ["CRITERIA", "Published", "cells", "layout", "needs"]
 
 CRITERIA = ("nn", "csls", "isf")
 # By direction and criterion: the paper's numbers of Procrustes, Adversarial, ICP, and its own method.
@@ -73,15 +73,18 @@ def _alone(name: str, initializer: Initializer) -> Recipe:
 
 def cells(setting: Setting) -> list[Cell]:
     """One cell a pair, method and seed."""
-    _need_torch()  # said before the work, not after
     found = []
     for pair in setting.data.pairs:
-        data = _problem(setting.data, pair, setting.quick).hashes()
+        problem = _problem(setting.data, pair, setting.quick)
+        data = problem.hashes()
         for method in _methods(setting.quick):
+            learned = {"supervised": method.supervised}
+            if method.supervised and problem.train_backward is not None:
+                learned["backward"] = problem.backward_problem().hashes()["lexicons"]
             found += [
                 Cell(
                     f"{pair}/{method.name}/seed {seed}",
-                    {"data": data, "recipe": repr(method.recipe), "supervised": method.supervised, "seed": seed},
+                    {"data": data, "recipe": repr(method.recipe), **learned, "seed": seed},
                     partial(_run, setting.data, pair, setting.quick, method, seed),
                 )
                 for seed in range(_n_seeds(setting, method))
@@ -125,12 +128,17 @@ def layout(
         rows=rows,
         measured=[
             *(describe(pair, results[f"{pair}/{methods[0].name}/seed 0"][stage]) for pair in pairs),
-            *(f"{pair}: {results[f'{pair}/{methods[0].name}/seed 0']['about']}" for pair in pairs),
+            *(
+                f"{pair}: {_problem(setting.data, pair, setting.quick).clouds_in_words()}; "
+                f"{results[f'{pair}/{methods[0].name}/seed 0']['about']}"
+                for pair in pairs
+            ),
             f"seeds: {seeds} (Procrustes has no randomness); mean ± standard deviation; ISF of the first seed alone",
         ],
         notes=[
             *notes,
-            "Procrustes is supervised: it alone sees the training lexicon. All methods work on unit vectors here, centred but for "
+            "Procrustes is supervised: it alone sees training lexicons, of either direction that of its own, in which there is no "
+            "test word of it. All methods work on unit vectors here, centred but for "
             "Adversarial; in the paper Adversarial and ICP had unnormalised ones, and their numbers are from their own articles",
             "Adversarial and ICP get so few epochs and restarts in a quick run that they do not arrive"
             if setting.quick
@@ -164,17 +172,39 @@ def _problem(data: Data, pair: str, quick: bool) -> Problem:
 
 def _run(data: Data, pair: str, quick: bool, method: _Method, seed: int, progress: Progress) -> Result:
     problem = _problem(data, pair, quick)
-    noted: list[Array] = []
-    recipe = replace(
-        method.recipe,
-        refinement=_Noting(method.recipe.refinement, noted),
-        climb=method.recipe.climb and _Noting(method.recipe.climb, noted),
-    )
-    known = problem.known_rows() if method.supervised else None
-    after = align(problem.source, problem.target, recipe=recipe, pairs=known, random_state=seed, progress=progress)
-    before = Alignment(Map(noted[0], after.map.source_frame, after.map.target_frame), problem.source, problem.target)
     # ISF takes more than half of the time of measuring, which is that of a fit.
     retrievers = (Nearest(), CSLS(), ISF())[: 2 if seed else 3]
+    if not method.supervised:
+        return _measured(problem, method.recipe, None, seed, retrievers, progress)
+    ways = [
+        _measured(learned, method.recipe, learned.known_rows(), seed, retrievers, progress)
+        for learned in (problem, problem.backward_problem())
+    ]
+    return {
+        **ways[0],
+        **{
+            stage: {"forward": ways[0][stage]["forward"], "backward": ways[1][stage]["backward"]}
+            for stage in ("before", "after")
+        },
+    }
+
+
+def _measured(
+    problem: Problem,
+    recipe: Recipe,
+    known: NumpyArray | None,
+    seed: int,
+    retrievers: Sequence[Retriever],
+    progress: Progress,
+) -> dict[str, Any]:
+    """One fit, before and after refinement."""
+    steps: list[tuple[Array, Array]] = []
+    noting = replace(
+        recipe, refinement=_Noting(recipe.refinement, steps), climb=recipe.climb and _Noting(recipe.climb, steps)
+    )
+    after = align(problem.source, problem.target, recipe=noting, pairs=known, random_state=seed, progress=progress)
+    Q = _unrefined(after.Q, steps)
+    before = Alignment(Map(Q, after.map.source_frame, after.map.target_frame), problem.source, problem.target)
     return {
         "before": precision(before, problem, retrievers=retrievers),
         "after": precision(after, problem, retrievers=retrievers),
@@ -184,21 +214,34 @@ def _run(data: Data, pair: str, quick: bool, method: _Method, seed: int, progres
     }
 
 
+def _unrefined(Q: Array, steps: Sequence[tuple[Array, Array]]) -> Array:
+    """The map that this one was refined from: of several routes, the one that won."""
+    for given, returned in reversed(steps):
+        if returned is Q:
+            Q = given
+    return Q
+
+
 @dataclass(frozen=True, slots=True)
 class _Noting:
-    """A solver that notes the map it is given. It keeps known pairs from its solver: refinement is the same for all methods."""
+    """A solver that notes the map it is given and that it returns.
+
+    It keeps known pairs from its solver: refinement is the same for all methods.
+    """
 
     solver: Solver
-    noted: list[Array] = field(repr=False)
+    steps: list[tuple[Array, Array]] = field(repr=False)
 
     def __call__(
         self, X: Array, Y: Array, Q: Array, *, pairs: Pairs, rng: np.random.Generator, progress: Progress = no_progress
     ) -> Solution:
-        self.noted.append(Q)
-        return self.solver(X, Y, Q, pairs=Pairs.none(), rng=rng, progress=progress)
+        solution = self.solver(X, Y, Q, pairs=Pairs.none(), rng=rng, progress=progress)
+        self.steps.append((Q, solution.Q))
+        return solution
 
 
-def _need_torch() -> None:
+def needs(setting: Setting) -> None:
+    """Say what the adversarial baseline needs."""
     try:
         import torch  # noqa: F401
     except ImportError:

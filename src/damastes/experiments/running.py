@@ -55,7 +55,9 @@ def run(
     done_before: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Watch = lambda key, done, total, doing: None,
 ) -> Outcome:
-    """Compute what is missing of an experiment in OUTPUT/NAME.json (NAME-quick.json for a quick run), then lay it out.
+    """Compute what is missing of an experiment in OUTPUT/NAME.json, then lay it out.
+
+    The file of a quick run is NAME-quick.json, that of a text NAME-corpus.json.
 
     The file is written after every cell, at once or not at all, so a run that was stopped goes on where it was. A cell is kept
     as long as its inputs, quick or not, and the version of damastes are the same; with `fresh` none is. Several runs may write
@@ -63,6 +65,7 @@ def run(
     cells of an experiment's kin are taken over from their files; with `fresh`, only from `done_before`, the records of what was
     run just now.
     """
+    experiment.needs(setting)
     path = output / f"{file_stem(experiment.name, setting)}.json"
     cells = list(experiment.cells(setting))
     assert len({cell.key for cell in cells}) == len(cells), "the keys of cells must be different"
@@ -121,8 +124,8 @@ def run(
 
 
 def file_stem(name: str, setting: Setting) -> str:
-    """The name of an experiment's files: a quick run does not overwrite a complete one."""
-    return f"{name}-quick" if setting.quick else name
+    """The name of an experiment's files: a quick run, or one on a text, does not overwrite a complete one."""
+    return f"{name}{'-corpus' if setting.corpus else ''}{'-quick' if setting.quick else ''}"
 
 
 def _take_over(

@@ -38,4 +38,4 @@ def layout(setting: Setting, results: Results) -> Layout:
     )
 
 
-EXPERIMENT = Experiment("table2", languages.cells, layout, kin=("table3",))
+EXPERIMENT = Experiment("table2", languages.cells, layout, kin=("table3",), needs=languages.needs)

@@ -54,4 +54,4 @@ def layout(setting: Setting, results: Results) -> Layout:
     )
 
 
-EXPERIMENT = Experiment("table3", languages.cells, layout, kin=("table2",))
+EXPERIMENT = Experiment("table3", languages.cells, layout, kin=("table2",), needs=languages.needs)

@@ -85,8 +85,11 @@ class Clouds:
 
     def accuracy(self, Q: Array, retriever: Retriever | None = None) -> float:
         """The share of rows whose first answer is right."""
-        mapped = self.X @ Q
-        return self.right((retriever or CSLS())(mapped, self.Y, queries=self.queries()).indices)
+        return float(self.hits(Q, retriever).mean())
+
+    def hits(self, Q: Array, retriever: Retriever | None = None) -> NumpyArray:
+        """For each of the `queries`, whether its first answer is right."""
+        return self._which((retriever or CSLS())(self.X @ Q, self.Y, queries=self.queries()).indices)
 
     def queries(self) -> NumpyArray:
         """The rows that are asked."""
@@ -94,8 +97,11 @@ class Clouds:
 
     def right(self, found: NumpyArray) -> float:
         """The share of right first answers among those found for `queries`."""
+        return float(self._which(found).mean())
+
+    def _which(self, found: NumpyArray) -> NumpyArray:
         rows = self.queries().tolist()
-        return sum(int(found[k, 0]) in self.answers[row] for k, row in enumerate(rows)) / len(rows)
+        return np.asarray([int(found[k, 0]) in self.answers[row] for k, row in enumerate(rows)], dtype=np.float64)
 
     def asks(self) -> dict[str, float]:
         """How many words are asked, and what share of the lexicon's words that is."""

@@ -25,13 +25,14 @@ def cells(setting: Setting) -> list[Cell]:
     data = real_pair(setting).hashes()
     inputs = {"data": data, "n": _N, "k": _K, "criteria": repr(_CRITERIA)}
     return [
-        Cell(_key(seed), {**inputs, "seed": seed}, partial(_run, setting, seed)) for seed in range(setting.n_seeds(3))
+        Cell(_key(seed), {**inputs, "seed": seed}, partial(_run, setting, seed))
+        for seed in range(setting.n_seeds(3, quick=3))
     ]
 
 
 def layout(setting: Setting, results: Results) -> Layout:
     """A row a criterion."""
-    n_seeds = setting.n_seeds(3)
+    n_seeds = setting.n_seeds(3, quick=3)
     of = [results[_key(seed)] for seed in range(n_seeds)]
     rows = [
         Row(
@@ -46,7 +47,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         for name in _CRITERIA
     ]
     skew = {name: mean(result[name]["skewness"] for result in of) for name in _CRITERIA}
-    holds = [name for name in ("CSLS", "ISF") if skew[name] < skew["NN"]]
+    holds = [name for name in ("CSLS", "ISF") if _clearly_less(of, name)]
     pair = real_pair(setting)
     verdict = {2: "holds for both", 1: f"holds for {''.join(holds)} alone", 0: "does not hold"}[len(holds)]
     return Layout(
@@ -67,8 +68,13 @@ def layout(setting: Setting, results: Results) -> Layout:
         claim="in many dimensions some points are close to very many others, and nearest neighbours favour these hubs; CSLS "
         "and ISF diminish their effect (section 2).",
         answer=f"{verdict}: the skewness of N_{_K} is {skew['NN']:.2f} under NN, {skew['CSLS']:.2f} under CSLS, "
-        f"{skew['ISF']:.2f} under ISF.",
+        f"{skew['ISF']:.2f} under ISF (it holds for a criterion whose skewness is less under every map).",
     )
+
+
+def _clearly_less(of: list[Result], name: str) -> bool:
+    """Whether the skewness is less than that of nearest neighbours by more than maps differ: in every one of them."""
+    return all(result[name]["skewness"] < result["NN"]["skewness"] for result in of)
 
 
 def skewness(counts: NumpyArray) -> float:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from math import comb
 from statistics import mean
 
 import numpy as np
@@ -26,6 +25,8 @@ _START = paper_start(_N)
 _COUNTS, _QUICK_COUNTS = (1, 2, 5, 10, 20, 40), (1, 2, 4)
 # Where the chance of success is taken for certain.
 _SURE = 0.95
+# From so many on, restarts are a lot; after so many nobody waits any longer.
+_A_LOT, _MOST = 5, 1000
 
 
 def cells(setting: Setting) -> list[Cell]:
@@ -50,14 +51,14 @@ def layout(setting: Setting, results: Results) -> Layout:
     counts = _QUICK_COUNTS if setting.quick else _COUNTS
     arrived = [result["success"] for result in icp]
     chances = [chance([result["error"] for result in icp], arrived, r) for r in counts]
-    enough = next((r for r in range(1, len(icp) + 1) if chance([x["error"] for x in icp], arrived, r) >= _SURE), None)
+    enough = next((r for r in range(1, _MOST + 1) if chance([x["error"] for x in icp], arrived, r) >= _SURE), None)
     won = sum(result["success"] for result in convex)
     blanks = ["–"] * (len(counts) - 1)
     seconds = [mean(result["seconds"] for result in found) for found in (icp, convex)]
     # Principal coordinates and the rounds in all of them are paid once.
     another = max(mean(result["another"] for result in icp), 0.0)
-    needs = f"{enough} restarts" if enough else f"more than {len(icp)} restarts"
-    holds = won == len(convex) and (enough is None or enough > 1)
+    needs = plural(enough, "restart") if enough else f"more than {_MOST:,} restarts"
+    holds = won == len(convex) and (enough is None or enough >= _A_LOT)
     return Layout(
         title="Restarts of ICP",
         corner="restarts",
@@ -77,7 +78,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         ],
         notes=[
             f"success: at least {100 * SUCCESS:.0f} % of the supervised accuracy. Chance of r restarts: that the one with the "
-            "lowest error among r of those made here, which needs no labels, is a success",
+            "lowest error among r draws from those made here, which needs no labels, is a success; a lot: {_A_LOT} or more",
             f"ICP: {_ICP.n_iter} rounds on {_ICP.n_restart_points:,} points in {_ICP.n_components} principal coordinates, then "
             f"mutual neighbours in all; convex: the paper's relaxation, then {sum(p.n_iter for p in SHORT.schedule)} "
             "steps of Algorithm 1",
@@ -91,10 +92,11 @@ def layout(setting: Setting, results: Results) -> Layout:
 
 
 def chance(errors: Sequence[float], successes: Sequence[bool], r: int) -> float:
-    """The probability that, of r of these runs drawn at random, the one with the lowest error is a success."""
+    """The probability that, of r draws from these runs, the one with the lowest error is a success."""
     ranked = [success for _, success in sorted(zip(errors, successes, strict=True))]
     n = len(ranked)
-    return sum(comb(n - 1 - rank, r - 1) for rank, success in enumerate(ranked) if success) / comb(n, r)
+    # No draw is of lower rank, and not all are of higher.
+    return sum((1 - k / n) ** r - (1 - (k + 1) / n) ** r for k, success in enumerate(ranked) if success)
 
 
 def _n_runs(setting: Setting) -> dict[str, int]:
