@@ -5,7 +5,7 @@
 DIR of --vectors has NAME.npz files with `words` and `vectors`, most frequent word first; that of --lexicons has en-XX.txt with a
 pair of words a line. README.md beside this file says where they come from. Dictionaries give base forms and every sense, so
 that precision is low even for supervised maps, which stand beside ours: Procrustes on all pairs but those of the words that are
-asked. Lexicons are read after the fit.
+asked, and what our last stages make of it without them. Lexicons are read after the fit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ import numpy as np
 
 import damastes
 from damastes import Vectors, read_lexicon, read_vectors
+from damastes._arrays import unit_rows
+from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS
+from damastes.solvers import Chain, Solver
 from data import save, saved
 
 COMMAND = "python benchmarks/confirmation.py --vectors DIR --lexicons DIR"
@@ -78,13 +81,17 @@ class Scene:
         answers = set(map(tuple, self.pairs.tolist()))
         return float(np.mean([row in answers for row in zip(self.asked.tolist(), found.tolist(), strict=True)]))
 
-    def supervised(self, frame: damastes.Frame) -> float:
+    def supervised(self, frame: damastes.Frame, *stages: Solver) -> float:
+        """Procrustes on the pairs that are not asked, improved by these stages without them."""
         known = self.pairs[~np.isin(self.pairs[:, 0], self.asked)]
         X, Y = (frame.fit(side.matrix)(side.matrix) for side in (self.source, self.target))
         # A word with many translations counts once.
         weights = 1 / np.bincount(known[:, 0], minlength=len(X))[known[:, 0]]
         Q = polar((weights[:, None] * X[known[:, 0]]).astype(X.dtype).T @ Y[known[:, 1]])
-        return self.precision(X @ Q, Y)
+        if not stages:
+            return self.precision(X @ Q, Y)
+        found = Chain(stages)(X, Y, Q, pairs=Pairs.none(), rng=np.random.default_rng(0))
+        return self.precision(*(unit_rows(Z @ found.metric) for Z in (X @ found.Q, Y)))
 
 
 def _read(name: str, folders: list[Path]) -> Vectors:
@@ -113,6 +120,7 @@ def cell(pair: str, seed: int, vectors: list[Path], lexicons: Path) -> dict[str,
         "csls": scene.precision(alignment.embed_source(), alignment.embed_target()),
         "supervised_plain": scene.supervised(DEFAULT.frame),
         "supervised_same_frame": scene.supervised(DEFAULT.finish),
+        "supervised_same_stages": scene.supervised(DEFAULT.finish, DEFAULT.climb, DEFAULT.refinement),
         "n_words": len(scene.asked),
         "verdict": alignment.verdict.to_json(),
         "routes": [
