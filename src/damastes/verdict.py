@@ -78,11 +78,11 @@ _DRAWS = 3
 # the points it takes: of fewer, or of which few correspond, right maps do not come back either.
 _TURNED = 0.25
 _HOME = 0.5
+_ENOUGH_TO_COME_HOME = 8000
 # By how much the odds of a map rise at most because it came home.
 _MOST_FOR_HOME = 3.0
 # The mean cosine with a map of what it becomes, below which it has become another.
 _KEPT = 0.2
-_ENOUGH_TO_COME_HOME = 8000
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
