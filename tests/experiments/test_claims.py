@@ -146,6 +146,21 @@ def test_claims_run_on_a_small_pair(cut_sample, claim):
     assert layout.claim.endswith(").")
 
 
+@pytest.mark.parametrize("claim", [random_start, restarts], ids=lambda claim: claim.__name__.split(".")[-1])
+def test_no_name_is_left_in_the_words(claim):
+    result = {
+        "accuracy": 0.9,
+        "supervised": 0.9,
+        "success": True,
+        **WORDS,
+        "error": 1.0,
+        "seconds": 1.0,
+        "another": 0.5,
+    }
+    text = claim.layout(QUICK, {cell.key: result for cell in claim.cells(QUICK)}).to_text()
+    assert "{" not in text
+
+
 def test_all_claims_have_their_own_cells():
     found = experiment("claims").cells(QUICK)
     assert len({cell.key for cell in found}) == len(found)

@@ -162,4 +162,9 @@ def _plane(X: NumpyArray, Y: NumpyArray) -> dict[str, Any]:
     return {"source": source, "target": target, "share": round(share, 4)}
 
 
-EXPERIMENT = Experiment("figure1", cells, layout, draw, needs=lambda setting: need_matplotlib() and None)
+def needs(setting: Setting) -> None:
+    """Say what drawing needs."""
+    need_matplotlib()
+
+
+EXPERIMENT = Experiment("figure1", cells, layout, draw, needs=needs)

@@ -137,8 +137,8 @@ def layout(
         ],
         notes=[
             *notes,
-            "Procrustes is supervised: it alone sees training lexicons, of either direction that of its own, in which there is no "
-            "test word of it. All methods work on unit vectors here, centred but for "
+            "Procrustes is supervised: it alone sees training lexicons, and has a map for each direction, learned from that "
+            "direction's own, which holds none of its test words. All methods work on unit vectors here, centred but for "
             "Adversarial; in the paper Adversarial and ICP had unnormalised ones, and their numbers are from their own articles",
             "Adversarial and ICP get so few epochs and restarts in a quick run that they do not arrive"
             if setting.quick

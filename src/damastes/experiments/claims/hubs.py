@@ -73,7 +73,7 @@ def layout(setting: Setting, results: Results) -> Layout:
 
 
 def _clearly_less(of: list[Result], name: str) -> bool:
-    """Whether the skewness is less than that of nearest neighbours by more than maps differ: in every one of them."""
+    """Whether the skewness is less than that of nearest neighbours under every map."""
     return all(result[name]["skewness"] < result["NN"]["skewness"] for result in of)
 
 

@@ -78,7 +78,7 @@ def layout(setting: Setting, results: Results) -> Layout:
         ],
         notes=[
             f"success: at least {100 * SUCCESS:.0f} % of the supervised accuracy. Chance of r restarts: that the one with the "
-            "lowest error among r draws from those made here, which needs no labels, is a success; a lot: {_A_LOT} or more",
+            f"lowest error among r draws from those made here, which needs no labels, is a success; a lot: {_A_LOT} or more",
             f"ICP: {_ICP.n_iter} rounds on {_ICP.n_restart_points:,} points in {_ICP.n_components} principal coordinates, then "
             f"mutual neighbours in all; convex: the paper's relaxation, then {sum(p.n_iter for p in SHORT.schedule)} "
             "steps of Algorithm 1",
