@@ -198,7 +198,7 @@ def _promising(
         if route.head is not None:
             names["head"] = _written(route.head)
         try:
-            start, Q = _started(route, recipe.frame, clouds, X, Y, pairs, rng, progress)
+            start, Q = started(route, recipe.frame, clouds, X, Y, pairs, rng, progress)
             clock.lap("start")
             solution = route.solver(X, Y, Q, pairs=pairs, rng=rng, progress=progress)
             clock.lap("solver")
@@ -235,7 +235,7 @@ def _promising(
         yield best[1]
 
 
-def _started(
+def started(
     route: Route,
     frame: Frame,
     clouds: Sequence[Array],
@@ -243,7 +243,7 @@ def _started(
     Y: Array,
     pairs: Pairs,
     rng: np.random.Generator,
-    progress: Progress,
+    progress: Progress = no_progress,
 ) -> tuple[Start, Array]:
     """Where a route starts, and the map that it goes on with."""
     if route.head is None:

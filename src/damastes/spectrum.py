@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from damastes._arrays import Array, float64, namespace
+import numpy as np
 
-__all__ = ["Spectrum"]
+from damastes._arrays import Array, NumpyArray, check_weights, float64, namespace
+
+__all__ = ["Spectrum", "principal_coordinates"]
 
 _NO_VARIANCE = 1e-10
 
@@ -51,3 +53,11 @@ class Spectrum:
     def singular_values(self) -> Array:
         """σ, ascending."""
         return namespace(self.values).sqrt(self.values)
+
+
+def principal_coordinates(points: NumpyArray, k: int) -> NumpyArray:
+    """The coordinates (n, k) along the k leading principal directions, scaled to a mean square length of 1; float32."""
+    spectrum = Spectrum.of(points, check_weights(None, len(points), "weights", points))
+    Z = points @ spectrum.vectors[:, ::-1][:, :k]
+    coordinates: NumpyArray = (Z / max(float(np.sqrt(np.mean(np.sum(Z**2, axis=1)))), 1e-12)).astype(np.float32)
+    return coordinates

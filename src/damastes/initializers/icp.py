@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from damastes._arrays import Array, NumpyArray, Progress, check_weights, head_rows, no_progress, take_rows, to_numpy
+from damastes._arrays import Array, NumpyArray, Progress, head_rows, no_progress, take_rows, to_numpy
 from damastes.errors import InputError
 from damastes.initializers.start import Start
 from damastes.pairs import Pairs
 from damastes.procrustes import polar
 from damastes.retrieval import Cosines, Nearest, mutual_pairs
 from damastes.retrieval.topk import row_blocks
-from damastes.spectrum import Spectrum
+from damastes.spectrum import principal_coordinates
 
 __all__ = ["ICP"]
 
@@ -74,7 +74,8 @@ class ICP:
             )
         head_x, head_y = head_rows(X, self.n_points), head_rows(Y, self.n_points)
         k = min(self.n_components, *head_x.shape, *head_y.shape)
-        A, B = (_principal_coordinates(to_numpy(Z), k) for Z in (head_x, head_y))
+        # Float32: the nearest are all that matters, and products are twice as fast.
+        A, B = (np.sqrt(np.float32(k)) * principal_coordinates(to_numpy(Z), k) for Z in (head_x, head_y))
         small = A[: self.n_restart_points], B[: self.n_restart_points]
         errors: list[float] = []
         best = np.zeros((2, k, k), dtype=np.float32)
@@ -156,14 +157,3 @@ def _nearest(queries: NumpyArray, points: NumpyArray) -> tuple[NumpyArray, float
     blocks = row_blocks(len(queries), len(points))
     nearest = np.concatenate([np.argmax(asking[block] @ lifted, axis=1) for block in blocks])
     return nearest, float(np.mean(np.sum((queries - points[nearest]) ** 2, axis=1)))
-
-
-def _principal_coordinates(points: NumpyArray, k: int) -> NumpyArray:
-    """The coordinates along the k leading principal directions, scaled to a standard deviation of 1 over all of them.
-
-    In float32, as the nearest are all that matters and products are twice as fast.
-    """
-    spectrum = Spectrum.of(points, check_weights(None, len(points), "weights", points))
-    Z = points @ spectrum.vectors[:, ::-1][:, :k]
-    coordinates: NumpyArray = (Z / max(float(np.std(Z)), 1e-12)).astype(np.float32)
-    return coordinates
