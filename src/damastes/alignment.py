@@ -136,7 +136,7 @@ def align(
     for Q, passes, history, record in _promising(chosen, clouds, X, Y, known, rng, report, clock):
         if chosen.finish is not None:
             Q = carry((X @ Q, Y), (A, B), n_points=_CARRIED, pairs=known)
-        for _ in range(passes if ordered else 1):
+        for _ in range(passes):
             if climb is not None:
                 solution = climb(A, B, Q, pairs=known, rng=rng, progress=report)
                 Q, history["climb"] = solution.Q, [*history.get("climb", []), *solution.history]

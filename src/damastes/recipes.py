@@ -40,11 +40,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way to a map: where it starts, how it improves, and how often the last stages follow when the clouds are ordered.
+    """One way to a map: where it starts, how it improves, and how often the last stages follow.
 
     With a `head` it starts, and improves first, among those points alone. `further` goes on from where the solver ended when a
-    quick look is not content with that. From frequent words alone one pass may stop halfway, since its memory grows as long as
-    it lasts; more than are needed lose rare words.
+    quick look is not content with that. From a weak start one pass may stop halfway, since its memory grows as long as it
+    lasts; more than are needed lose rare words.
     """
 
     initializer: Initializer
