@@ -34,7 +34,7 @@ from damastes.solvers import Solver
 from data import save, saved
 
 PAIRS = ["sample", "en-fr", "en-es", "en-fi", "en-ja", "encoders", "toy-data"]
-BASINS = ["sample", "en-fr", "en-fi"]
+BASINS = ["sample", "en-fi"]
 COMMAND = "python benchmarks/starts.py --data DIR"
 
 
