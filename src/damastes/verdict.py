@@ -148,12 +148,14 @@ def judge(
     if _ENOUGH_FOR_A_GLANCE <= fewer < min(X.shape[0], Y.shape[0]):
         glance = _judged(X, Y, Q, rng, fewer, progress)
         if glance.score >= _CLEAR:
-            return glance
+            return _decided(glance.evidence, itself=thorough)
     verdict = _judged(X, Y, Q, rng, n_points, progress)
     # Of few points a fit remembers every one, and a wrong map may look clear.
     highest = _DOUBT[1] if min(X.shape[0], Y.shape[0]) > _FEW_POINTS else 1.0
-    if not thorough or "closeness" not in verdict.evidence or not _DOUBT[0] < verdict.score < highest:
+    if not thorough or "closeness" not in verdict.evidence:
         return verdict
+    if not _DOUBT[0] < verdict.score < highest:
+        return _decided(verdict.evidence)
     verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
     if min(X.shape[0], Y.shape[0]) < _ENOUGH_TO_COME_HOME or not _FAILED <= verdict.score < _DOUBT[1]:
         return verdict
@@ -161,7 +163,7 @@ def judge(
 
 
 def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: int, progress: Progress) -> Verdict:
-    """Compare with quick wrong maps of the points that are looked at."""
+    """Compare with quick wrong maps of the points that are looked at, and say what can be made of Q."""
     head_x, head_y = head_rows(X, n_points), head_rows(Y, 2 * n_points)
     fewest = min(head_x.shape[0], head_y.shape[0])
     dimension = _dimension(Q, fewest)
@@ -175,7 +177,7 @@ def _judged(X: Array, Y: Array, Q: Array, rng: np.random.Generator, n_points: in
     wrong = [_lost(A, B, climb, rng) for _ in range(_clip(1500 // fewest, 3, 12))]
     itself = from_numpy(np.eye(width), A)
     evidence = _compared(A, B, [itself], wrong, dimension, 2 * _clip(600 // fewest, 1, 6), rng, progress)
-    return _decided(evidence)
+    return _decided(evidence, itself=False)
 
 
 def _judged_beside_rivals(
@@ -192,13 +194,13 @@ def _judged_beside_rivals(
     fewest = min(seen_A.shape[0], seen_B.shape[0])
     n_looks = _clip(2400 // fewest, 4, 12)
     evidence = _compared(seen_A, seen_B, anew, rivals, _dimension(Q, fewest), n_looks, rng, progress)
-    kept = float(np.mean([_kept(seen_A, seen_B, Q) for Q in anew]))
+    kept = float(np.mean([_kept(seen_A, seen_A @ Q, seen_B) for Q in anew]))
     return _decided({"n_rivals": n_rivals, **evidence, "kept": kept})
 
 
-def _kept(A: Array, B: Array, Q: Array) -> float:
-    """The share of the mutual answers under Q that are those of the identity, too."""
-    then, now = (_answers(mapped, B)[0] for mapped in (A, A @ Q))
+def _kept(before: Array, after: Array, targets: Array) -> float:
+    """The share of the mutual answers of mapped points that they had before."""
+    then, now = (_answers(mapped, targets)[0] for mapped in (before, after))
     return float(np.sum(now.mutual & (then.targets == now.targets)) / max(np.sum(now.mutual), 1))
 
 
@@ -232,8 +234,8 @@ def _compared(
     for step, Q in enumerate(maps):
         looks.append(_look(A, B, Q, dimension, rng))
         progress("verdict", step + 1, len(maps), {})
-    closeness, agreement = np.mean(looks[:n_looks], axis=0).tolist()
-    wrong_closeness, wrong_agreement = np.mean(looks[n_looks:], axis=0).tolist()
+    closeness, agreement, kept = np.mean(looks[:n_looks], axis=0).tolist()
+    wrong_closeness, wrong_agreement, _ = np.mean(looks[n_looks:], axis=0).tolist()
     return {
         "n_points": A.shape[0],
         "dimension": dimension,
@@ -241,6 +243,7 @@ def _compared(
         "closeness_of_wrong_maps": wrong_closeness,
         "agreement": agreement,
         "agreement_of_wrong_maps": wrong_agreement,
+        "kept": kept,
     }
 
 
@@ -296,23 +299,25 @@ def _answers(mapped: Array, Y: Array) -> tuple[Choices, NumpyArray]:
     return found, (found.scores + to_numpy(bias.rows) + to_numpy(bias.columns)[found.targets]) / 2
 
 
-def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator) -> tuple[float, float]:
+def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """Climb from Q on a random half of the source and look at the other half.
 
-    Returns the mean cosine of held-out points with their CSLS answers, and the share of them with one mutual answer in both
-    of two views. All in the leading directions of XQ and Y together, where Q is the identity.
+    Returns the mean cosine of held-out points with their CSLS answers, the share of them with one mutual answer in both of two
+    views, and the share of their mutual answers that Q gave before the climb. All in the leading directions of XQ and Y
+    together, where Q is the identity.
     """
     A, B = _shared_space(X, Y, Q, dimension)
     fitted, held_out = np.array_split(rng.permutation(A.shape[0]), 2)
     same = from_numpy(np.eye(dimension), A)
-    seen = take_rows(A, held_out) @ _CLIMB(take_rows(A, fitted), B, same, pairs=_NO_PAIRS, rng=rng).Q
+    before = take_rows(A, held_out)
+    seen = before @ _CLIMB(take_rows(A, fitted), B, same, pairs=_NO_PAIRS, rng=rng).Q
     agreements = []
     for _ in range(_VIEWS):
         turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
         parts = [from_numpy(part, A) for part in np.array_split(turn, 2, axis=1)]
         one, other = (_answers(seen @ part, B @ part)[0] for part in parts)
         agreements.append(float(np.mean(one.mutual & other.mutual & (one.targets == other.targets))))
-    return float(_answers(seen, B)[1].mean()), float(np.mean(agreements))
+    return float(_answers(seen, B)[1].mean()), float(np.mean(agreements)), _kept(before, seen, B)
 
 
 # --- the decision -------------------------------------------------------------------------------------------------------
@@ -327,8 +332,8 @@ _ALIGNED = 2 / 3
 _FAILED = 1 / 3
 
 
-def _decided(evidence: Mapping[str, Any]) -> Verdict:
-    """Gain times lift, squashed to [0, 1].
+def _decided(evidence: Mapping[str, Any], *, itself: bool = True) -> Verdict:
+    """Gain times lift, squashed to [0, 1]; of the map itself, or of what climbing makes of it.
 
     A product, because either may be large alone for a wrong map: clusters matched with the wrong clusters bring points close,
     and points that a fit has seen for long keep some agreement. Odds are the square of it; more for a map that came home, less
@@ -342,7 +347,8 @@ def _decided(evidence: Mapping[str, Any]) -> Verdict:
     if "home" in evidence:
         odds *= min((max(float(evidence["home"]), 0.0) / _HOME) ** 6, _MOST_FOR_HOME)
     score = odds / (1 + odds)
-    score *= min(float(evidence.get("kept", _KEPT)) / _KEPT, 1.0) ** 2
+    if itself:
+        score *= min(float(evidence.get("kept", _KEPT)) / _KEPT, 1.0) ** 2
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
