@@ -53,6 +53,15 @@ def test_a_rough_map_is_judged_by_where_it_leads(rng):
     assert verdict(X, Y, (U @ Vt).astype(np.float32)).label == "aligned"
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_rougher_one_leads_home_but_is_not_aligned_itself(seed):
+    X, _, _ = scene(n=900, d=40, noise=0.0, seed=seed)
+    U, _, Vt = np.linalg.svd(np.eye(40) + 1.5 * orthogonal(40, np.random.default_rng(seed)))
+    Q = (U @ Vt).astype(np.float32)
+    assert verdict(X, X, Q, thorough=False).label == "aligned"
+    assert verdict(X, X, Q).label != "aligned"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_clouds_without_relation_are_failed_also_for_a_map_fitted_to_them(seed):
     # Self-learning to the end between two Gaussian clouds of one covariance.

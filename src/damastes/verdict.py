@@ -81,8 +81,8 @@ _HOME = 0.5
 _ENOUGH_TO_COME_HOME = 8000
 # By how much the odds of a map rise at most because it came home.
 _MOST_FOR_HOME = 3.0
-# The share of the answers that a map gives once it is fitted anew which it must have given before. Rough maps with a third of the
-# answers right have 0.09 to 0.17, finished ones more than 0.2; one in a right basin with 1 in 200 right had 0.06.
+# The share of the answers after a climb or a new fit that a map must have given before. Rough maps with a third of the answers
+# right have 0.09 and more, finished ones more than 0.2; those in a right basin with 1 in 25 or 200 right, 0.06 at most.
 _KEPT = 0.15
 # Random splits of the directions in two views.
 _VIEWS = 4
@@ -125,8 +125,9 @@ def judge(
 ) -> Verdict:
     """Say whether Q aligns two framed clouds, from the clouds alone.
 
-    Judges the basin of Q rather than its last digits: a rough map is climbed for a few rounds before it is judged. Not whether
-    every point has a partner either: two samples of one space without a common point can be aligned.
+    Judges the basin of Q rather than its last digits: a rough map is climbed for a few rounds before it is judged, but answers
+    that come with the climb alone do not speak for it. Not whether every point has a partner either: two samples of one space
+    without a common point can be aligned.
 
     Parameters
     ----------
@@ -134,7 +135,8 @@ def judge(
     Q : map (d_x, d_y)
     rng : source of the halves, views and wrong maps
     n_points : look at the first so many source points, among twice as many targets
-    thorough : meet a doubt with new fits, from Q and from wrong maps; otherwise the quick verdict stands
+    thorough : meet a doubt with new fits, from Q and from wrong maps; otherwise the quick verdict stands, and is on where Q
+        leads, whatever its own answers are
 
     Notes
     -----
