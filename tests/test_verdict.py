@@ -53,7 +53,7 @@ def test_a_rough_map_is_judged_by_where_it_leads(rng):
     assert verdict(X, Y, (U @ Vt).astype(np.float32)).label == "aligned"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
 def test_a_rougher_one_leads_home_but_is_not_aligned_itself(seed):
     X, _, _ = scene(n=900, d=40, noise=0.0, seed=seed)
     U, _, Vt = np.linalg.svd(np.eye(40) + 1.5 * orthogonal(40, np.random.default_rng(seed)))
@@ -150,18 +150,18 @@ def test_a_map_that_does_not_come_home_is_in_doubt(home, label):
 def test_a_wrong_map_from_which_exploration_finds_home_is_not_aligned(monkeypatch, seed):
     monkeypatch.setattr("damastes.verdict._DOUBT", ALWAYS)
     X, _, _ = scene(n=900, d=40, noise=0.0, seed=seed)
-    found = verdict(X, X, _turned(X, 0.45, np.random.default_rng(seed)), seed=seed)
+    found = verdict(X, X, _turned(X, 0.48, np.random.default_rng(seed)), seed=seed)
     assert found.evidence["closeness"] > 0.99
-    assert found.evidence["kept"] < 0.12
+    assert found.evidence["kept"] < 0.1
     assert found.label != "aligned"
 
 
-@pytest.mark.parametrize(("kept", "label"), [(0.8, "aligned"), (0.15, "aligned"), (0.1, "uncertain"), (0.0, "failed")])
+@pytest.mark.parametrize(("kept", "label"), [(0.8, "aligned"), (0.12, "aligned"), (0.09, "uncertain"), (0.0, "failed")])
 def test_a_map_that_becomes_another_is_in_doubt(kept, label):
     seen = {"n_rivals": 2, "n_points": 3000, "closeness": 0.5, "closeness_of_wrong_maps": 0.45}
     found = _decided({**seen, "agreement": 0.06, "agreement_of_wrong_maps": 0.023, "kept": kept})
     assert found.label == label
-    assert ("becomes another map" in str(found)) == (kept < 0.15)
+    assert ("becomes another map" in str(found)) == (kept < 0.12)
 
 
 def test_what_is_kept_is_counted_in_answers():

@@ -82,8 +82,8 @@ _ENOUGH_TO_COME_HOME = 8000
 # By how much the odds of a map rise at most because it came home.
 _MOST_FOR_HOME = 3.0
 # The share of the answers after a climb or a new fit that a map must have given before. Rough maps with a third of the answers
-# right have 0.09 and more, finished ones more than 0.2; those in a right basin with 1 in 25 or 200 right, 0.06 at most.
-_KEPT = 0.15
+# right have 0.09 and more, finished ones 0.16 and more; those in a right basin with 1 in 25 or 200 right, 0.064 at most.
+_KEPT = 0.12
 # Random splits of the directions in two views.
 _VIEWS = 4
 # A look at so many points, when there are more, is enough for a map that scores as no wrong one comes near to.
@@ -350,7 +350,7 @@ def _decided(evidence: Mapping[str, Any], *, itself: bool = True) -> Verdict:
         odds *= min((max(float(evidence["home"]), 0.0) / _HOME) ** 6, _MOST_FOR_HOME)
     score = odds / (1 + odds)
     if itself:
-        score *= min(float(evidence.get("kept", _KEPT)) / _KEPT, 1.0) ** 2
+        score *= min(float(evidence.get("kept", _KEPT)) / _KEPT, 1.0) ** 3
     return Verdict("aligned" if score >= _ALIGNED else "failed" if score < _FAILED else "uncertain", score, evidence)
 
 
