@@ -8,7 +8,7 @@ import pytest
 from damastes.pairs import Pairs
 from damastes.recipes import DEFAULT
 from damastes.solvers import Refinement, Stochastic
-from damastes.verdict import _EQUAL_STAGES, Verdict, _decided, _kept, _lost, _turned, judge
+from damastes.verdict import _EQUAL_STAGES, Verdict, _answers, _decided, _kept, _lost, _turned, judge
 from planted import planted
 
 
@@ -166,8 +166,9 @@ def test_a_map_that_becomes_another_is_in_doubt(kept, label):
 
 def test_what_is_kept_is_counted_in_answers():
     X, _, _ = scene(n=300, d=20, noise=0.0)
-    assert _kept(X, X, X) == 1.0
-    assert _kept(X @ _turned(X, 0.5, np.random.default_rng(0)), X, X) < 0.2
+    right, turned = (_answers(Z, X)[0] for Z in (X, X @ _turned(X, 0.5, np.random.default_rng(0))))
+    assert _kept(right, right) == 1.0
+    assert _kept(turned, right) < 0.2
 
 
 def test_maps_that_come_home_do_not_serve_as_wrong_ones():

@@ -196,13 +196,13 @@ def _judged_beside_rivals(
     fewest = min(seen_A.shape[0], seen_B.shape[0])
     n_looks = _clip(2400 // fewest, 4, 12)
     evidence = _compared(seen_A, seen_B, anew, rivals, _dimension(Q, fewest), n_looks, rng, progress)
-    kept = float(np.mean([_kept(seen_A, seen_A @ Q, seen_B) for Q in anew]))
+    then = _answers(seen_A, seen_B)[0]
+    kept = float(np.mean([_kept(then, _answers(seen_A @ Q, seen_B)[0]) for Q in anew]))
     return _decided({"n_rivals": n_rivals, **evidence, "kept": kept})
 
 
-def _kept(before: Array, after: Array, targets: Array) -> float:
-    """The share of the mutual answers of mapped points that they had before."""
-    then, now = (_answers(mapped, targets)[0] for mapped in (before, after))
+def _kept(then: Choices, now: Choices) -> float:
+    """The share of the mutual answers now that were given then."""
     return float(np.sum(now.mutual & (then.targets == now.targets)) / max(np.sum(now.mutual), 1))
 
 
@@ -319,7 +319,8 @@ def _look(X: Array, Y: Array, Q: Array, dimension: int, rng: np.random.Generator
         parts = [from_numpy(part, A) for part in np.array_split(turn, 2, axis=1)]
         one, other = (_answers(seen @ part, B @ part)[0] for part in parts)
         agreements.append(float(np.mean(one.mutual & other.mutual & (one.targets == other.targets))))
-    return float(_answers(seen, B)[1].mean()), float(np.mean(agreements)), _kept(before, seen, B)
+    now, cosines = _answers(seen, B)
+    return float(cosines.mean()), float(np.mean(agreements)), _kept(_answers(before, B)[0], now)
 
 
 # --- the decision -------------------------------------------------------------------------------------------------------
