@@ -47,18 +47,8 @@ def vecmap(source: Path, target: Path, lexicon: Path, out: Path, seed: int, d: i
 
 def muse(source: Path, target: Path, lexicon: Path, out: Path, seed: int, d: int, n: int) -> list[str]:
     """Conneau et al. (2018), with a tenth of its adversarial steps and its discriminator on all points there are."""
-    files = [
-        "--src_emb",
-        str(source),
-        "--tgt_emb",
-        str(target),
-        "--exp_path",
-        str(out),
-        "--exp_name",
-        "",
-        "--exp_id",
-        "run",
-    ]
+    files = ["--src_emb", str(source), "--tgt_emb", str(target)]
+    files += ["--exp_path", str(out), "--exp_name", "run", "--exp_id", "muse"]
     size = ["--emb_dim", str(d), "--max_vocab", str(n), "--dis_most_frequent", str(n), "--dico_eval", str(lexicon)]
     length = ["--epoch_size", "100000", "--normalize_embeddings", "renorm,center,renorm"]
     return ["unsupervised.py", "--cuda", "False", "--seed", str(seed), *files, *size, *length]
@@ -74,7 +64,7 @@ METHODS: dict[str, tuple[str | None, Command, tuple[str, ...]]] = {
     "damastes": (None, ours, ()),
     "authors": ("fastText/alignment", authors, ("source", "target")),
     "vecmap": ("vecmap", vecmap, ("source", "target")),
-    "muse": ("MUSE", muse, ("run/vectors-en.txt", "run/vectors-es.txt")),
+    "muse": ("MUSE", muse, ("run/muse/vectors-en.txt", "run/muse/vectors-es.txt")),
 }
 # MUSE calls a function that Python 3.11 no longer has; nothing else of a peer is changed.
 _RUN = (
@@ -158,10 +148,12 @@ def main() -> None:
         problem = data.load(name, chosen.data)
         for method in chosen.methods:
             for seed in range(chosen.seeds):
-                if any((r["method"], r["pair"], r["seed"]) == (method, name, seed) and "error" not in r for r in rows):
+                if any((r["method"], r["pair"], r["seed"]) == (method, name, seed) for r in rows):
                     continue
                 row = run(method, chosen.peers, problem, seed)
                 print(row, flush=True)
+                if "error" in row:
+                    continue
                 rows = [*data.saved("peers"), row]
                 data.save("peers", "python benchmarks/peers.py --peers DIR --data DIR", rows)
 
