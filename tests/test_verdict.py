@@ -212,6 +212,16 @@ def test_nothing_is_written_to_and_progress_counts_up():
     assert seen == [("verdict", done, seen[-1][2]) for done in range(1, seen[-1][2] + 1)]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_quick_doubt_is_met_with_more_points(seed):
+    X, Y, Q = scene(n=400, noise=0.8, seed=seed)
+    first = verdict(X[:100], Y[:200], Q, thorough=False, n_points=100)
+    assert first.label == "uncertain"
+    found = verdict(X, Y, Q, thorough=False, n_points=100)
+    assert found.label == "aligned"
+    assert (first.evidence["n_points"], found.evidence["n_points"]) == (100, 200)
+
+
 @pytest.mark.parametrize(("n", "met"), [(60, True), (150, False)])
 def test_few_points_meet_rivals_however_clear_the_map_looks(n, met):
     X, Y, Q = scene(n=n, d=12, noise=0.05)

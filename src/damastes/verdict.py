@@ -135,8 +135,8 @@ def judge(
     Q : map (d_x, d_y)
     rng : source of the halves, views and wrong maps
     n_points : look at the first so many source points, among twice as many targets
-    thorough : meet a doubt with new fits, from Q and from wrong maps; otherwise the quick verdict stands, and is on where Q
-        leads, whatever its own answers are
+    thorough : meet a doubt with new fits, from Q and from wrong maps; otherwise an uncertain verdict is met with a look at
+        twice as many points, and all are on where Q leads, whatever its own answers are
 
     Notes
     -----
@@ -154,8 +154,12 @@ def judge(
     verdict = _judged(X, Y, Q, rng, n_points, progress)
     # Of few points a fit remembers every one, and a wrong map may look clear.
     highest = _DOUBT[1] if min(X.shape[0], Y.shape[0]) > _FEW_POINTS else 1.0
-    if not thorough or "closeness" not in verdict.evidence:
+    if "closeness" not in verdict.evidence:
         return verdict
+    if not thorough:
+        # Where right maps are hardly ahead of wrong ones, as between encoders, so few points leave too much to chance.
+        doubtful = verdict.label == "uncertain" and n_points < min(X.shape[0], Y.shape[0])
+        return _judged(X, Y, Q, rng, 2 * n_points, progress) if doubtful else verdict
     if not _DOUBT[0] < verdict.score < highest:
         return _decided(verdict.evidence)
     verdict = _judged_beside_rivals(X, Y, Q, rng, 2 * n_points, progress)
