@@ -43,7 +43,9 @@ REVERSED = {
 }
 # Pairs that are too unlike, reached through French.
 VIA = {f"{pair} via fr": pair for pair in ("es-fi", "es-ja", "en-es unlike texts")}
-PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *VIA, *REVERSED]
+# The same words in no order.
+SHUFFLED = {f"{pair} shuffled": pair for pair in WORDS}
+PAIRS = ["sample", *WORDS, "encoders", *TOY, *OTHER_WORDS, *VIA, *REVERSED, *SHUFFLED]
 
 
 class Case:
@@ -63,6 +65,18 @@ class Case:
                 self.forward, self.backward = (
                     [(b, a) for a, b in pairs] for pairs in (straight.backward, straight.forward)
                 )
+            return
+        if pair in SHUFFLED:
+            straight = Case(SHUFFLED[pair], data)
+            self.source, self.target = (
+                _shuffled(side, seed) for seed, side in enumerate((straight.source, straight.target))
+            )
+            self.known, self.known_backward, self.forward, self.backward = (
+                straight.known,
+                straight.known_backward,
+                straight.forward,
+                straight.backward,
+            )
             return
         if pair == "encoders":
             arrays = {
@@ -100,18 +114,23 @@ class Case:
         sources, targets = np.array(rows).T
         return self.source.matrix[sources], self.target.matrix[targets]
 
-    def hits(self, alignment: Alignment, backward: bool, retriever: Any) -> np.ndarray:
-        """Which of the queries, in a fixed order, are answered right."""
-        if self.eval is not None:
-            A, B = alignment.embed_source(self.eval[0]), alignment.embed_target(self.eval[1])
-            A, B = (B, A) if backward else (A, B)
-            return retriever(A, B, 1).indices[:, 0] == np.arange(len(A))
+    def answers(self, backward: bool) -> dict[int, set[int]]:
+        """The right answers, by the row of the word that is asked."""
         asked, answering = (self.target, self.source) if backward else (self.source, self.target)
         answers: dict[int, set[int]] = {}
         for pair in self.backward if backward else self.forward:
             word, translation = pair[::-1] if backward else pair
             if word in asked and translation in answering:
                 answers.setdefault(asked.row(word), set()).add(answering.row(translation))
+        return answers
+
+    def hits(self, alignment: Alignment, backward: bool, retriever: Any) -> np.ndarray:
+        """Which of the queries, in a fixed order, are answered right."""
+        if self.eval is not None:
+            A, B = alignment.embed_source(self.eval[0]), alignment.embed_target(self.eval[1])
+            A, B = (B, A) if backward else (A, B)
+            return retriever(A, B, 1).indices[:, 0] == np.arange(len(A))
+        answers = self.answers(backward)
         queries = np.array(sorted(answers))
         found = alignment.neighbours(1, retriever=retriever, queries=queries, backward=backward).indices[:, 0]
         return np.array([j in answers[q] for q, j in zip(queries.tolist(), found.tolist(), strict=True)])
@@ -127,6 +146,11 @@ class Case:
             solution = DEFAULT.refinement(X, Y, Q, pairs=Pairs.none(), rng=np.random.default_rng(0))
             Q, metric = solution.Q, solution.metric
         return Alignment(Map(Q, frames[0], frames[1], {}, metric), self.source, self.target)
+
+
+def _shuffled(vectors: Vectors, seed: int) -> Vectors:
+    rows = np.random.default_rng(seed).permutation(len(vectors))
+    return Vectors([vectors.labels[row] for row in rows.tolist()], vectors.matrix[rows], name=vectors.name)
 
 
 def measure(case: Case, forward: Alignment, backward: Alignment | None = None) -> dict[str, Any]:

@@ -81,17 +81,17 @@ class Scene:
         answers = set(map(tuple, self.pairs.tolist()))
         return float(np.mean([row in answers for row in zip(self.asked.tolist(), found.tolist(), strict=True)]))
 
-    def supervised(self, frame: damastes.Frame, *stages: Solver) -> float:
-        """Procrustes on the pairs that are not asked, improved by these stages without them."""
+    def supervised(self, frame: damastes.Frame, *stages: Solver) -> tuple[np.ndarray, np.ndarray]:
+        """Both clouds under Procrustes on the pairs that are not asked, improved by these stages without them."""
         known = self.pairs[~np.isin(self.pairs[:, 0], self.asked)]
         X, Y = (frame.fit(side.matrix)(side.matrix) for side in (self.source, self.target))
         # A word with many translations counts once.
         weights = 1 / np.bincount(known[:, 0], minlength=len(X))[known[:, 0]]
         Q = polar((weights[:, None] * X[known[:, 0]]).astype(X.dtype).T @ Y[known[:, 1]])
         if not stages:
-            return self.precision(X @ Q, Y)
+            return X @ Q, Y
         found = Chain(stages)(X, Y, Q, pairs=Pairs.none(), rng=np.random.default_rng(0))
-        return self.precision(*(unit_rows(Z @ found.metric) for Z in (X @ found.Q, Y)))
+        return unit_rows(X @ found.Q @ found.metric), unit_rows(Y @ found.metric)
 
 
 def _read(name: str, folders: list[Path]) -> Vectors:
@@ -118,9 +118,9 @@ def cell(pair: str, seed: int, vectors: list[Path], lexicons: Path) -> dict[str,
         "pair": pair,
         "seed": seed,
         "csls": scene.precision(alignment.embed_source(), alignment.embed_target()),
-        "supervised_plain": scene.supervised(DEFAULT.frame),
-        "supervised_same_frame": scene.supervised(DEFAULT.finish),
-        "supervised_same_stages": scene.supervised(DEFAULT.finish, DEFAULT.climb, DEFAULT.refinement),
+        "supervised_plain": scene.precision(*scene.supervised(DEFAULT.frame)),
+        "supervised_same_frame": scene.precision(*scene.supervised(DEFAULT.finish)),
+        "supervised_same_stages": scene.precision(*scene.supervised(DEFAULT.finish, DEFAULT.climb, DEFAULT.refinement)),
         "n_words": len(scene.asked),
         "verdict": alignment.verdict.to_json(),
         "routes": [

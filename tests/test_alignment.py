@@ -453,6 +453,17 @@ class TestRoutes:
         assert len(alignment.history["solver"]) == 60
         assert json.loads(json.dumps(alignment.history["routes"])) == alignment.history["routes"]
 
+    def test_clouds_without_an_order_have_fallbacks_of_their_own(self, rotated):
+        X, Y, Q, _ = rotated
+        routes = of_routes(Fixed(-Q), Fixed(-Q))
+        both = dataclasses.replace(routes, unordered_fallbacks=(Route(Fixed(Q), AS_IT_IS),))
+        ordered, unordered, neither = (
+            damastes.align(*(damastes.Vectors(None, Z, ordered=order) for Z in (X, Y)), recipe=recipe)
+            for order, recipe in ((True, both), (False, both), (False, routes))
+        )
+        assert [a.verdict.label for a in (ordered, unordered, neither)] == ["failed", "aligned", "failed"]
+        assert [len(a.history["routes"]) for a in (ordered, unordered, neither)] == [2, 2, 2]
+
     def test_known_pairs_may_be_the_way_out(self, rotated):
         X, Y, _, partner = rotated
         pairs = np.stack([np.arange(40), partner[:40]], axis=1)

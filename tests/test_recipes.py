@@ -68,6 +68,11 @@ class TestTheDefault:
         assert DEFAULT.fallbacks
         assert all(route.head or isinstance(route.initializer, IndependentComponents) for route in DEFAULT.fallbacks)
         assert any(route.head for route in DEFAULT.fallbacks)
+
+    def test_looks_at_no_order_and_no_head_where_there_is_none(self):
+        assert DEFAULT.unordered_fallbacks
+        assert all(route.head is None and not route.initializer.ordered for route in DEFAULT.unordered_fallbacks)
+        assert PAPER.unordered_fallbacks is AUTHORS.unordered_fallbacks is None
         assert PAPER.fallbacks == AUTHORS.fallbacks == ()
 
     def test_ends_with_a_metric(self):

@@ -91,16 +91,18 @@ def align(
     for vectors, name in ((source, "source"), (target, "target")):
         check_points(vectors.matrix, name, min_points=2, labels=vectors.labels, nonzero=True)
     chosen = recipe_named(recipe)
+    ordered = source.ordered and target.ordered
+    fallbacks = chosen.fallbacks if ordered or chosen.unordered_fallbacks is None else chosen.unordered_fallbacks
     chosen = replace(
         chosen,
         initializer=initializer or chosen.initializer,
         solver=solver or chosen.solver,
         refinement=refinement or chosen.refinement,
-        fallbacks=() if initializer or solver else chosen.fallbacks,
+        fallbacks=() if initializer or solver else fallbacks,
         climb=None if refinement else chosen.climb,
         unordered_climb=None if refinement else chosen.unordered_climb,
+        unordered_fallbacks=None,
     )
-    ordered = source.ordered and target.ordered
     climb = chosen.climb if ordered else chosen.unordered_climb
     rng = as_generator(random_state)
     report = progress or no_progress

@@ -61,7 +61,8 @@ class Recipe:
     `fallbacks` are tried in order while the verdict on the map so far is not "aligned"; the best one goes on. `finish`, when
     there is one, is the frame in which the map is refined and compared; the starts need one that is closer to the data.
     `climb` comes before the refinement when both clouds are ordered: only then do small batches of the head hold points
-    that correspond. `unordered_climb` takes its place otherwise.
+    that correspond. `unordered_climb` takes its place otherwise, and `unordered_fallbacks`, if given, that of the
+    fallbacks.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Recipe:
     fallbacks: tuple[Route, ...] = ()
     climb: Solver | None = None
     unordered_climb: Solver | None = None
+    unordered_fallbacks: tuple[Route, ...] | None = None
 
 
 # The paper's relaxation with the settings of the authors' code: kernels of √ spectrum, up to 100 steps of 2/(t+2) (the last
@@ -137,6 +139,9 @@ _FURTHER = Chain((_explore(200, batch_size=2000), CLIMB))
 _FREQUENT_WORDS = Route(Convex(n_points=1500), EXPLORE_HEAD, passes=2, head=Head(2500, _explore(200)), further=_FURTHER)
 _THEIR_COMPONENTS = Route(IndependentComponents(n_fit=(5000, 10_000)), EXPLORE_HEAD, passes=2, further=_FURTHER)
 
+# Without an order nobody knows the frequent words: all points take part, in large batches from a weaker start.
+_ALL_POINTS = Route(IndependentComponents(ordered=False), _explore(400, batch_size=2000), passes=2)
+
 # The cheap start solves similar spaces, independent components unlike ones.
 DEFAULT = Recipe(
     name="default",
@@ -153,6 +158,11 @@ DEFAULT = Recipe(
         _THEIR_COMPONENTS,
         _FREQUENT_WORDS,
         replace(_THEIR_COMPONENTS, initializer=IndependentComponents(n_fit=(5000, 10_000), n_starts=40)),
+    ),
+    unordered_fallbacks=(
+        Route(IndependentComponents(ordered=False), _explore(150)),
+        _ALL_POINTS,
+        replace(_ALL_POINTS, initializer=IndependentComponents(n_starts=40, ordered=False)),
     ),
 )
 

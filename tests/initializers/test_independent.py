@@ -47,6 +47,15 @@ class TestPlantedRotation:
         assert found(X, Y, planted_Q, partner) == 1
         assert found(X, Y, Q, partner) > 0.9
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_without_an_order_that_of_the_rows_changes_nothing(self, seed, rng):
+        X, Y, _, partner = words(1000, seed=seed)
+        rows, columns = rng.permutation(1000), rng.permutation(1000)
+        one, other = start(X, Y, ordered=False).Q, start(X[rows], Y[columns], ordered=False).Q
+        assert found(X, Y, one, partner) > 0.9
+        np.testing.assert_allclose(other, one, atol=1e-3)
+        assert np.abs(start(X[rows], Y[columns]).Q - start(X, Y).Q).max() > 1e-2
+
     def test_is_found_in_few_dimensions_when_all_of_them_are_looked_at(self, rng):
         Z = rng.gamma((0.2, 0.5, 1.0, 2.0, 6.0), size=(400, 5))
         X = (Z - Z.mean(axis=0)) / Z.std(axis=0)

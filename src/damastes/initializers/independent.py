@@ -25,6 +25,8 @@ __all__ = ["IndependentComponents"]
 
 _LEVELS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9995)
 _LIKENESS_WEIGHT = 0.3
+# Of points with so many active axes, the share of an axis is looked at.
+_AT_ONCE = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class IndependentComponents:
     n_fit : find axes on the first so many points; every number gives members of its own
     n_points : couple the first so many points
     n_starts, n_kept : starts of the quadratic assignment, and how many of the best vote
+    ordered : rows run from frequent to rare, so that axes are also alike when they are active among the same ranks; without an
+        order they are compared by the company they keep instead
     """
 
     shares: tuple[float, ...] = (1 / 3, 1 / 2, 2 / 3)
@@ -48,6 +52,7 @@ class IndependentComponents:
     n_points: int = 2500
     n_starts: int = 24
     n_kept: int = 8
+    ordered: bool = True
 
     def __call__(
         self, X: Array, Y: Array, *, pairs: Pairs, rng: np.random.Generator, progress: Progress = no_progress
@@ -90,10 +95,15 @@ class IndependentComponents:
     def _match_axes(self, S: NumpyArray, T: NumpyArray, rng: np.random.Generator) -> tuple[NumpyArray, float]:
         """Vote on which axis is which: array (k, k) with rows that sum to 1, and the best agreement."""
         k = S.shape[1]
-        apart = [_square_distances(x, y) for x, y in zip(_profiles(S), _profiles(T), strict=True)]
+        graphs = [_coactivation(Z) for Z in (S, T)]
+        profiles = [
+            [_values(Z), *(_along_the_rows(Z) if self.ordered else _company(Z, graph))]
+            for Z, graph in zip((S, T), graphs, strict=True)
+        ]
+        apart = [_square_distances(x, y) for x, y in zip(*profiles, strict=True)]
         likeness = -np.sum(apart, axis=0)
         likeness = (likeness - likeness.mean()) / max(float(likeness.std()), 1e-12)
-        objective = Agreement(_coactivation(S), _coactivation(T), cost=-_LIKENESS_WEIGHT * likeness)
+        objective = Agreement(*graphs, cost=-_LIKENESS_WEIGHT * likeness)
         loop = FrankWolfe(max_iter=40, oracle=Assignment(), tol=1e-9)
         found = []
         for start in range(self.n_starts):
@@ -119,15 +129,33 @@ def _coactivation(S: NumpyArray) -> NumpyArray:
     return graph + graph.T
 
 
-def _profiles(S: NumpyArray) -> list[NumpyArray]:
-    """What an axis looks like by itself: its quantiles; its variance and its share of high values along the rows' order."""
+def _values(S: NumpyArray) -> NumpyArray:
+    """What an axis looks like by itself: its quantiles."""
+    return _standardised(np.quantile(S, _LEVELS, axis=0).T)
+
+
+def _along_the_rows(S: NumpyArray) -> list[NumpyArray]:
+    """Where an axis is active: its variance and its share of high values along the rows' order."""
     n = len(S)
     edges = np.r_[0, np.geomspace(min(30, max(n // 4, 1)), n, 11).astype(int)]
     # As many bands whatever the number of rows; those of a small cloud may share a row.
     bands = [S[begin : max(end, begin + 1)] for begin, end in pairwise(edges)]
     variance = np.array([np.log((band**2).mean(axis=0) + 1e-9) for band in bands]).T
     high = np.array([np.sqrt((band > 2).mean(axis=0)) for band in bands]).T
-    return [_standardised(np.quantile(S, _LEVELS, axis=0).T), _standardised(variance), _standardised(high)]
+    return [_standardised(variance), _standardised(high)]
+
+
+def _company(S: NumpyArray, graph: NumpyArray) -> list[NumpyArray]:
+    """What an axis is active with: the spread of its row of co-activations; for how many points it is the strongest axis, and
+    how many other axes are active where it is.
+    """
+    n, k = S.shape
+    spread = np.sort(graph, axis=1)[:, np.linspace(0, k - 1, len(_LEVELS)).astype(int)]
+    strongest = np.log(np.bincount(S.argmax(axis=1), minlength=k) / n + 1 / (5 * n))
+    active = S > 2
+    at_once = active.sum(axis=1)
+    shares = [active[at_once == number].sum(axis=0) for number in _AT_ONCE] / np.maximum(active.sum(axis=0), 1)
+    return [_standardised(spread), _standardised(np.column_stack([strongest, np.array(shares).T]))]
 
 
 def _standardised(F: NumpyArray) -> NumpyArray:
