@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +23,7 @@ from damastes.pairs import Pairs
 from damastes.procrustes import orthogonal_procrustes
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS, Nearest
-from data import OTHER_WORDS, RESULTS, WORDS, load, save
+from data import OTHER_WORDS, WORDS, load, run_cells
 
 TOY = {
     "toy-seed": ("base", "seed"),
@@ -208,34 +204,9 @@ def main() -> None:
         case = Case(pair, options.data)
         print(json.dumps(supervised_cell(case) if seed == "supervised" else default_cell(case, int(seed))))
         return
-    kept = RESULTS / "accuracy.json"
-    rows = json.loads(kept.read_text())["rows"] if kept.exists() else []
-    done = {(row["pair"], row.get("seed", "supervised")) for row in rows}
     # Other pairs of a seed first, so that an interrupted run has something of each.
     cells = [(pair, seed) for seed in ["supervised", *range(options.seeds)] for pair in options.pairs]
-
-    def run(cell: tuple[str, Any]) -> None:
-        if cell in done:
-            return
-        command = [sys.executable, __file__, "--cell", cell[0], str(cell[1])]
-        command += ["--data", str(options.data)] if options.data else []
-        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if options.jobs > 1 else {})}
-        result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        if result.returncode:
-            print(cell, result.stderr[-500:], flush=True)
-            return
-        row = json.loads(result.stdout)
-        print(
-            cell,
-            {k: v for k, v in row.items() if k in ("forward_csls", "backward_csls", "seconds", "routes")},
-            flush=True,
-        )
-        rows.append(row)
-        rows.sort(key=lambda r: (PAIRS.index(r["pair"]), str(r.get("seed", ""))))
-        save("accuracy", "python benchmarks/accuracy.py --data DIR", rows)
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(run, cells))
+    run_cells("accuracy", "python benchmarks/accuracy.py --data DIR", cells, PAIRS, options.jobs)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +25,7 @@ from damastes.procrustes import polar
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS
 from damastes.solvers import Chain, Solver
-from data import save, saved
+from data import run_cells
 
 COMMAND = "python benchmarks/confirmation.py --vectors DIR --lexicons DIR"
 # The language of a file is what its name begins with.
@@ -144,19 +140,8 @@ def main() -> None:
         print(json.dumps(cell(options.cell[0], int(options.cell[1]), options.vectors, options.lexicons)))
         return
 
-    def run(wanted: tuple[str, int]) -> None:
-        if any((row["pair"], row["seed"]) == wanted for row in saved("confirmation")):
-            return
-        command = [sys.executable, __file__, *sys.argv[1:], "--cell", wanted[0], str(wanted[1])]
-        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if options.jobs > 1 else {})}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        row = json.loads(done.stdout)
-        print(row, flush=True)
-        rows = [*saved("confirmation"), row]
-        save("confirmation", COMMAND, sorted(rows, key=lambda r: (list(PAIRS).index(r["pair"]), r["seed"])))
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(run, [(pair, seed) for seed in range(options.seeds) for pair in options.pairs]))
+    cells = [(pair, seed) for seed in range(options.seeds) for pair in options.pairs]
+    run_cells("confirmation", COMMAND, cells, list(PAIRS), options.jobs)
 
 
 if __name__ == "__main__":

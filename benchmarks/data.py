@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from damastes import Vectors, read_lexicon, read_vectors, samples
 from damastes.experiments.data import WORDS, Data
 
-__all__ = ["OTHER_WORDS", "RESULTS", "WORDS", "Problem", "load", "save", "saved"]
+__all__ = ["OTHER_WORDS", "RESULTS", "WORDS", "Problem", "load", "run_cells", "save", "saved"]
 
 # Pairs that no stage was tuned on, but en-en, fr-es, es-fi and fi-ja showed what the route through the head has to be. Most have
 # no lexicon: words correspond that share an English translation, and in "en-en", two corpora of one language, the same words.
@@ -107,3 +111,31 @@ def saved(name: str) -> list[dict[str, object]]:
     """Return the rows that are there already, for a benchmark that goes on where it stopped."""
     file = RESULTS / f"{name}.json"
     return list(json.loads(file.read_text(encoding="utf-8"))["rows"]) if file.exists() else []
+
+
+def run_cells(name: str, command: str, cells: list[tuple[str, Any]], pairs: list[str], jobs: int) -> None:
+    """Run the cells (pair, seed) that a results file lacks, and keep each when it is done; rows in the order of `pairs`.
+
+    A cell is a process of its own: this very command with `--cell PAIR SEED`, which prints the row; a row without a seed is
+    of the cell "supervised". With several jobs, each has one thread. Cells that fail are named, and may be tried again.
+    """
+    rows = saved(name)
+    done = {(row["pair"], row.get("seed", "supervised")) for row in rows}
+
+    def run(cell: tuple[str, Any]) -> None:
+        if cell in done:
+            return
+        begin = [sys.executable, *sys.argv, "--cell", cell[0], str(cell[1])]
+        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if jobs > 1 else {})}
+        result = subprocess.run(begin, capture_output=True, text=True, check=False, env=environment)
+        if result.returncode:
+            print(cell, result.stderr[-500:], flush=True)
+            return
+        row = json.loads(result.stdout)
+        print(row, flush=True)
+        rows.append(row)
+        rows.sort(key=lambda r: (pairs.index(r["pair"]), r.get("seed", -1)))
+        save(name, command, rows)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run, cells))

@@ -12,10 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +25,7 @@ from accuracy import Case
 from damastes import Vectors
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS
-from data import save, saved
+from data import run_cells
 
 COMMAND = "python benchmarks/forms.py --data DIR --vectors DIR --lexicons DIR"
 # The language of the answers.
@@ -127,18 +123,8 @@ def main() -> None:
         print(json.dumps(cell(options.cell[0], int(options.cell[1]), options)))
         return
 
-    def run(wanted: tuple[str, int]) -> None:
-        if any((row["pair"], row["seed"]) == wanted for row in saved("forms")):
-            return
-        command = [sys.executable, __file__, *sys.argv[1:], "--cell", wanted[0], str(wanted[1])]
-        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if options.jobs > 1 else {})}
-        row = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout)
-        print(row, flush=True)
-        rows = [*saved("forms"), row]
-        save("forms", COMMAND, sorted(rows, key=lambda r: (list(LANGUAGES).index(r["pair"]), r["seed"])))
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(run, [(pair, seed) for seed in range(options.seeds) for pair in options.pairs]))
+    cells = [(pair, seed) for seed in range(options.seeds) for pair in options.pairs]
+    run_cells("forms", COMMAND, cells, list(LANGUAGES), options.jobs)
 
 
 if __name__ == "__main__":
