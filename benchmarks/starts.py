@@ -58,6 +58,7 @@ STARTS = {
     "relaxation with linear term": Entry.of(Convex()),
     "relaxation with linear term, not centred": Entry.of(Convex(), centre=False),
     "independent components": Entry.of(IndependentComponents()),
+    "independent components, no order": Entry.of(IndependentComponents(ordered=False)),
     "relaxation among frequent words": Entry(DEFAULT.fallbacks[1]),
     "independent components of frequent words": Entry(DEFAULT.fallbacks[2]),
     "iterative closest points": Entry.of(ICP()),
