@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py --data DIR [--pairs en-fi en-ja] [--seeds 5] [--jobs 1]
 
-Lexicons are read after the fit. Every cell is a process of its own; finished cells are kept in the results file, so an
+The fit is given vectors alone, no lexicon. Every cell is a process of its own; finished cells are kept in the results file, so an
 interrupted run goes on where it stopped. With --jobs above 1 the times mean little.
 """
 

@@ -5,7 +5,7 @@
 DIR of --vectors has NAME.npz files with `words` and `vectors`, most frequent word first; that of --lexicons has en-XX.txt with a
 pair of words a line. README.md beside this file says where they come from. Dictionaries give base forms and every sense, so
 that precision is low even for supervised maps, which stand beside ours: Procrustes on all pairs but those of the words that are
-asked, and what our last stages make of it without them. Lexicons are read after the fit.
+asked, and what our last stages make of it without them. The fit is given vectors alone.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 Needs `pip install simplemma` (2.0.0 here). Dictionaries have some forms of a word, often the base form alone, and vectors have
 all of them. A supervised map learns from its dictionary which form is asked for; from vectors alone nobody can know. By lemma, an
 answer is right when simplemma gives it the lemma of a right answer. --vectors and --lexicons are those of confirmation.py.
-Lexicons are read after the fit.
+The fit is given vectors alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import simplemma
 import confirmation
 import damastes
 from accuracy import Case
-from damastes import Vectors
 from damastes.recipes import DEFAULT
 from damastes.retrieval import CSLS
 from data import run_cells
@@ -86,9 +85,8 @@ def _lemma(word: str, language: str) -> str:
 
 def cell(pair: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     """One fit beside supervised maps."""
-    source, target = _clouds(pair, options)
-    alignment = damastes.align(source, target, random_state=seed)
     questions = Questions(pair, options)
+    alignment = damastes.align(questions.source, questions.target, random_state=seed)
     ours = questions.hits(_embedded(alignment))
     row: dict[str, Any] = {"pair": pair, "seed": seed, "n_words": len(questions.answers)}
     row |= {name: float(hits.mean()) for name, hits in ours.items()}
@@ -100,13 +98,6 @@ def cell(pair: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
             row[f"supervised_{name}"][how] = float(hits.mean())
             row[f"supervised_{name}"][f"gain_{how}"] = [gain.mean(), gain.mean() - half, gain.mean() + half]
     return row | {"verdict": alignment.verdict.label}
-
-
-def _clouds(pair: str, options: argparse.Namespace) -> tuple[Vectors, Vectors]:
-    scene = (
-        Case(pair, options.data) if pair in OF_ACCURACY else confirmation.Scene(pair, options.vectors, options.lexicons)
-    )
-    return scene.source, scene.target
 
 
 def main() -> None:
